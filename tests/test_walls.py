@@ -1,8 +1,8 @@
 """What each package may import, as a list of what is allowed.
 
-The import linter keeps the walls between the packages, but it forbids only what it was told of. A module that nobody
-thought of would pass it: here the model can't reach a clock by another name, and nobody leans on a package
-that is installed only because something else wants it.
+The import linter keeps the walls between the packages, but it forbids only what it was told of. A
+module that nobody thought of would pass it: here the model can't reach a clock by another name, and
+nobody leans on a package that is installed only because something else wants it.
 """
 
 import ast
@@ -60,9 +60,8 @@ def foreign_imports(source: str, allowed: frozenset[str]) -> Iterator[str]:
 
 def waits(source: str) -> Iterator[str]:
     """Yield what is asynchronous in a module, with its line."""
-    kinds = (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, kinds):
+        if isinstance(node, ast.AsyncFunctionDef | ast.AsyncFor | ast.AsyncWith | ast.Await):
             yield f"line {node.lineno}: {type(node).__name__}"
 
 
