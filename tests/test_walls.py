@@ -48,11 +48,13 @@ ALLOWED = {
 def foreign_imports(source: str, allowed: frozenset[str]) -> Iterator[str]:
     """Yield the imports of a module that are not allowed, with their lines."""
     for node in ast.walk(ast.parse(source)):
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names = [node.module]
+        match node:
+            case ast.Import(names=aliases):
+                names = [alias.name for alias in aliases]
+            case ast.ImportFrom(module=str(module), level=0):
+                names = [module]
+            case _:
+                continue
         for name in names:
             if name.partition(".")[0] not in allowed:
                 yield f"line {node.lineno}: {name}"

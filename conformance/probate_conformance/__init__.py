@@ -1,0 +1,1 @@
+"""The kit that checks any backend against the model."""

@@ -1,0 +1,1 @@
+"""The agent lifecycle as an async library, on asyncio and trio."""
