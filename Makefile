@@ -11,7 +11,8 @@ MAKEFLAGS += --no-print-directory
 # Two targets of one run must not make the same environment at once.
 .NOTPARALLEL:
 
-VENV ?= .venv
+# Not `?=`: a VENV that the shell happens to export is not ours to fill.
+VENV = .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
@@ -35,8 +36,11 @@ HERE = [ "$$(cat $(VENV)/.home 2>/dev/null || pwd -P)" = "$$(pwd -P)" ]
 $(RUN) $(DEV): $(shell $(HERE) || echo moved)
 .PHONY: moved
 
+# An environment is whole once pip's own record is written, which venv does last.
+WHOLE = $(BIN)/python -c 'import importlib.metadata as m, sys; sys.exit(not m.files("pip"))' 2>/dev/null
+
 ENSURE_VENV = \
-	if ! { $(BIN)/python $(WORKS) && $(HERE); }; then \
+	if ! { $(BIN)/python $(WORKS) && $(WHOLE) && $(HERE); }; then \
 		found=; \
 		for python in $(CANDIDATES); do \
 			if $$python $(WORKS); then found=$$python; break; fi; \
@@ -46,7 +50,8 @@ ENSURE_VENV = \
 			exit 1; \
 		fi; \
 		echo "making $(VENV) with $$($$found --version)"; \
-		$$found -m venv --clear $(VENV) || exit 1; \
+		if [ -e $(VENV)/pyvenv.cfg ]; then clear=--clear; else clear=; fi; \
+		$$found -m venv $$clear $(VENV) || exit 1; \
 	fi; \
 	pwd -P >$(VENV)/.home
 
@@ -120,7 +125,7 @@ COMPILE = CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/pip-compile --quiet 
 
 .PHONY: lock
 lock: ## Write requirements/ anew from pyproject.toml (ARGS=--upgrade for newer versions)
-	@$(MAKE) .venv-lock/.ready VENV=.venv-lock PYTHON="$(or $(PYTHON),python3.11)"
+	@$(MAKE) -s .venv-lock/.ready VENV=.venv-lock PYTHON="$(or $(PYTHON),python3.11)"
 	$(COMPILE) $(ARGS) --output-file=requirements/run.txt pyproject.toml
 	$(COMPILE) $(ARGS) --extra=dev --constraint=requirements/run.txt --output-file=requirements/dev.txt pyproject.toml
 
