@@ -1,0 +1,1 @@
+"""The executable spec of agent lifecycles: pure, synchronous, the standard library only."""

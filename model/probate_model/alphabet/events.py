@@ -1,0 +1,362 @@
+"""Events: all that an outside observer can see, in the order in which it is seen.
+
+``agent`` is always ``id#n``, the n-th session object of that id that reached ``session/created``. What is not in this
+file is not observed: stream chunks, request headers, the end of a flush, reports of contained failures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+from probate_model.alphabet.names import AgentRef, Code, Label, Text
+from probate_model.alphabet.ops import Cause
+
+
+class Status(StrEnum):
+    """What an agent is doing, as announced. ``disposed`` is final."""
+
+    IDLE = "idle"
+    RUNNING = "running"
+    DISPOSED = "disposed"
+
+
+class StartSource(StrEnum):
+    """How a session came to be live."""
+
+    STARTUP = "startup"
+    RESUME = "resume"
+
+
+class StopCause(StrEnum):
+    """What a turn's signal carries when it fires."""
+
+    USER = "user"
+    PARENT = "parent"
+    DISPOSED = "disposed"
+
+
+class ErrorSource(StrEnum):
+    """Where an error of an agent came from."""
+
+    MODEL = "model"
+    FLUSH = "flush"
+    INTERNAL = "internal"
+
+
+class Trigger(StrEnum):
+    """What opened a turn."""
+
+    MESSAGE = "message"
+    INJECTION = "injection"
+
+
+class ToolOutcome(StrEnum):
+    """How a tool call ended."""
+
+    OK = "ok"
+    ERROR = "error"
+    ABORTED = "aborted"
+
+
+class TurnOutcome(StrEnum):
+    """How a turn ended."""
+
+    COMPLETED = "completed"
+    MAX_TOKENS = "max-tokens"
+    ABORTED = "aborted"
+    DISPOSED = "disposed"
+    ERROR = "error"
+
+
+# Records of the session log.
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStart:
+    """A turn opened."""
+
+    turn: int
+    trigger: Trigger
+    record: Literal["turn/start"] = "turn/start"
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """A prompt, or steering, joined the turn."""
+
+    text: Text
+    record: Literal["user/message"] = "user/message"
+
+
+@dataclass(frozen=True, slots=True)
+class ContextMessage:
+    """Injected context joined the turn."""
+
+    text: Text
+    record: Literal["context/message"] = "context/message"
+
+
+@dataclass(frozen=True, slots=True)
+class StepStart:
+    """A step of the turn opened."""
+
+    turn: int
+    step: int
+    record: Literal["step/start"] = "step/start"
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantMessage:
+    """The model answered."""
+
+    text: Text
+    record: Literal["assistant/message"] = "assistant/message"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """The n-th call of the step's batch began, or would have begun."""
+
+    n: int
+    record: Literal["tool/call"] = "tool/call"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The n-th call of the step's batch ended."""
+
+    n: int
+    outcome: ToolOutcome
+    record: Literal["tool/result"] = "tool/result"
+
+
+@dataclass(frozen=True, slots=True)
+class StepEnd:
+    """The step closed."""
+
+    turn: int
+    step: int
+    record: Literal["step/end"] = "step/end"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnd:
+    """The turn closed."""
+
+    turn: int
+    outcome: TurnOutcome
+    record: Literal["turn/end"] = "turn/end"
+
+
+Record: TypeAlias = (
+    TurnStart | UserMessage | ContextMessage | StepStart | AssistantMessage | ToolCall | ToolResult | StepEnd | TurnEnd
+)
+
+# What a call settles with.
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One registry entry as a snapshot shows it."""
+
+    agent: AgentRef
+    status: Status
+    owner: AgentRef | None = None
+    """The agent on whose behalf it was created; none for one that an owner created."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The registries at one moment, in the order of their entries."""
+
+    agents: tuple[Listed, ...] = ()
+    roots: tuple[AgentRef, ...] = ()
+    sessions: tuple[AgentRef, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """The call returned: a create with its agent, a look with its snapshot, all others with nothing."""
+
+    value: AgentRef | Snapshot | None = None
+    settlement: Literal["returned"] = "returned"
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """The call raised."""
+
+    code: Code
+    settlement: Literal["raised"] = "raised"
+
+
+Settlement: TypeAlias = Returned | Raised
+
+# The events.
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCreated:
+    """The session is announced; both registries already hold the pair. A throw here vetoes the creation."""
+
+    agent: AgentRef
+    event: Literal["session/created"] = "session/created"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCreated:
+    """The agent is announced. A throw here vetoes the creation."""
+
+    agent: AgentRef
+    event: Literal["agent/created"] = "agent/created"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStarted:
+    """The agent is published and its session starts."""
+
+    agent: AgentRef
+    source: StartSource
+    event: Literal["agent/session-start"] = "agent/session-start"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentDisposed:
+    """The agent's entry was removed."""
+
+    agent: AgentRef
+    event: Literal["agent/disposed"] = "agent/disposed"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDisposed:
+    """The session's entry was removed."""
+
+    agent: AgentRef
+    event: Literal["session/disposed"] = "session/disposed"
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeCleanup:
+    """A cleanup registered in the agent's scope began."""
+
+    creation: Label
+    event: Literal["scope/cleanup"] = "scope/cleanup"
+
+
+@dataclass(frozen=True, slots=True)
+class StatusChanged:
+    """The status changed."""
+
+    agent: AgentRef
+    status: Status
+    event: Literal["agent/status"] = "agent/status"
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """Input was accepted."""
+
+    agent: AgentRef
+    text: Text
+    steering: bool
+    event: Literal["agent/queued"] = "agent/queued"
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequested:
+    """A cancel that finds something to stop is about to stop it."""
+
+    agent: AgentRef
+    cause: Cause
+    event: Literal["agent/cancel-requested"] = "agent/cancel-requested"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentError:
+    """Something failed. ``step`` is 0 for a flush, and when no step was open."""
+
+    agent: AgentRef
+    step: int
+    source: ErrorSource
+    event: Literal["agent/error"] = "agent/error"
+
+
+@dataclass(frozen=True, slots=True)
+class Signalled:
+    """The turn's signal as a model or tool body in flight hears it. No body in flight, no event."""
+
+    agent: AgentRef
+    turn: int
+    cause: StopCause
+    event: Literal["signal"] = "signal"
+
+
+@dataclass(frozen=True, slots=True)
+class Flushed:
+    """The flush listeners are called. ``upto`` is the number of records in the log then."""
+
+    agent: AgentRef
+    upto: int
+    event: Literal["session/flush"] = "session/flush"
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """A record was committed to the session's log, as number ``seq`` from 0."""
+
+    agent: AgentRef
+    seq: int
+    record: Record
+    event: Literal["log"] = "log"
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A call settled."""
+
+    call: Label
+    outcome: Settlement
+    event: Literal["settled"] = "settled"
+
+
+AgentEvent: TypeAlias = (
+    SessionCreated
+    | AgentCreated
+    | SessionStarted
+    | AgentDisposed
+    | SessionDisposed
+    | StatusChanged
+    | Queued
+    | CancelRequested
+    | AgentError
+    | Signalled
+    | Flushed
+    | Logged
+)
+"""Events of one agent, which an ordinary listener can hear and react to."""
+
+Event: TypeAlias = AgentEvent | ScopeCleanup | Settled
+
+EVENT_KINDS: tuple[str, ...] = (
+    "session/created",
+    "agent/created",
+    "agent/session-start",
+    "agent/status",
+    "agent/queued",
+    "agent/cancel-requested",
+    "agent/error",
+    "signal",
+    "log",
+    "session/flush",
+    "agent/disposed",
+    "session/disposed",
+    "scope/cleanup",
+    "settled",
+)
+"""All kinds of event, in the order in which an agent's life meets them first."""
+
+VETOABLE: frozenset[str] = frozenset({"session/created", "agent/created"})
+"""The two kinds whose dispatch a throw ends; everywhere else a listener's failure is contained."""

@@ -1,0 +1,69 @@
+"""Why a call is refused or fails: each member is one sentence of promise.
+
+An adapter that can't tell codes apart reports ``unspecified``, which matches every code; the clauses that speak of the
+code are then not claimed.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from probate_model.alphabet.names import Code, Tag
+
+
+class Refusal(StrEnum):
+    """The codes that a settlement can carry, apart from ``thrown:TAG``."""
+
+    OWNER_INACTIVE = "owner-inactive"
+    """The owner, or the agent that acts as one, had begun to end before the call."""
+
+    PROVIDER_INACTIVE = "provider-inactive"
+    """The agent provider had begun to end, before the call or while the creation was pending."""
+
+    ABORTED = "aborted"
+    """The creation's own signal fired."""
+
+    ID_EXISTS = "id-exists"
+    """The session store holds the id."""
+
+    OWNER_DISPOSED = "owner-disposed"
+    """The owner, or the parent agent, began to end while the creation was pending."""
+
+    LIFECYCLE_DISPOSED = "lifecycle-disposed"
+    """This one lifecycle was ended while its creation was pending."""
+
+    DISPOSED = "disposed"
+    """The agent no longer takes input: its status is disposed."""
+
+    INVALID_CONTENT = "invalid-content"
+    """The content can't be kept losslessly; nothing was queued or announced."""
+
+    NO_PERSISTENCE = "no-persistence"
+    """There is no durable store to resume from."""
+
+    NOT_FOUND = "not-found"
+    """The durable store has no log of that id."""
+
+    UNSPECIFIED = "unspecified"
+    """The backend can't tell which; matches every code."""
+
+
+_THROWN: Final = "thrown:"
+
+
+def code(refusal: Refusal) -> Code:
+    """Give a refusal as the code that a settlement carries."""
+    return Code(refusal.value)
+
+
+def thrown(tag: Tag) -> Code:
+    """Give the code of something that a listener or a setup threw."""
+    return Code(f"{_THROWN}{tag}")
+
+
+def is_code(text: str) -> bool:
+    """Tell whether ``text`` is a code of the alphabet."""
+    if text.startswith(_THROWN):
+        return len(text) > len(_THROWN)
+    return text in Refusal._value2member_map_

@@ -1,0 +1,44 @@
+"""Flushes: handing the log to whoever keeps it.
+
+A turn ends with a flush that is part of the turn's chain: the next turn does not start and the agent is not idle
+before the listeners have returned. A flush that fails is reported and changes nothing else. It is tracked until it
+ends, because the teardown may only detach the session when no flush is open: that is how the closing record is never
+lost.
+"""
+
+from __future__ import annotations
+
+from probate_model.alphabet.events import AgentError, ErrorSource, Flushed
+from probate_model.alphabet.gates import FAIL, GateKind
+from probate_model.alphabet.names import Label
+from probate_model.clauses import demand
+from probate_model.run import Run
+from probate_model.world import Flush
+
+_CLOSING = demand("FLUSH-01", upto="FLUSH-04")
+_INJECTED = demand("INJECT-03", upto="FLUSH-04")
+_FAILED = demand("FLUSH-02", step="FLUSH-02", source="FLUSH-02")
+
+
+def begin(run: Run, label: Label, *, closing: bool) -> None:
+    """Call the flush listeners."""
+    agent = run[label]
+    run.emit(label, Flushed(agent.ref, agent.records), _CLOSING if closing else _INJECTED)
+    arrival = run.arrive(GateKind.FLUSH, label)
+    run.update(label, flushes=(*run[label].flushes, Flush(closing, arrival.outcome)))
+
+
+def end(run: Run, label: Label, *, closing: bool) -> bool:
+    """Take the oldest flush of its sort that ended off the list, and report it if it failed; tells whether it did."""
+    flushes = run[label].flushes
+    position = next(i for i, flush in enumerate(flushes) if flush.closing is closing and flush.outcome)
+    run.update(label, flushes=(*flushes[:position], *flushes[position + 1 :]))
+    failed = flushes[position].outcome == FAIL
+    if failed:
+        run.emit(label, AgentError(run[label].ref, 0, ErrorSource.FLUSH), _FAILED)
+    return failed
+
+
+def has_ended(flushes: tuple[Flush, ...], *, closing: bool) -> bool:
+    """Tell whether a flush of this sort has an outcome and can end."""
+    return any(flush.closing is closing and flush.outcome is not None for flush in flushes)

@@ -1,0 +1,58 @@
+"""Waiting until an agent is idle.
+
+A waiter is not a listener: it is a call that the agent itself keeps, so that no unload of a fiber can lose it and no
+throwing listener can starve it. Waiters are taken off the list *before* the status is announced and settle after it;
+who registers from inside that announcement waits for what it announced.
+
+A prompt that was sent and not yet claimed is work, although the status still says idle: waiting then means to wait
+for its turn. After disposal, idle means that the driver has exited, not that the status says so.
+"""
+
+from __future__ import annotations
+
+from probate_model.alphabet.events import Returned as CallReturned
+from probate_model.alphabet.events import Status, StatusChanged
+from probate_model.alphabet.names import Label
+from probate_model.alphabet.ops import AwaitIdle
+from probate_model.clauses import demand
+from probate_model.references import on_agent
+from probate_model.run import Run
+from probate_model.world import Driver
+
+_IDLE = demand("IDLE-01", edge="FLUSH-03")
+
+
+def await_idle(run: Run, op: AwaitIdle) -> bool:
+    """Carry out the op: register at once, settle when idle."""
+    agent = on_agent(run, op.agent)
+    if agent is None:
+        return False
+    if agent.status is Status.DISPOSED:
+        if agent.driver is Driver.EXITED:
+            run.owe(op.label, CallReturned(), "IDLE-04")
+        else:
+            run.update(agent.label, exit_waiters=(*agent.exit_waiters, op.label))
+    elif agent.status is Status.IDLE and not agent.queued:
+        run.owe(op.label, CallReturned(), "IDLE-02")
+    else:
+        run.update(agent.label, waiters=(*agent.waiters, op.label))
+    return True
+
+
+def become_idle(run: Run, label: Label) -> None:
+    """Release the waiters, and announce idle if the agent was running."""
+    agent = run[label]
+    freed = agent.waiters
+    run.update(label, waiters=(), status=Status.IDLE)
+    if agent.status is Status.RUNNING:
+        run.emit(label, StatusChanged(agent.ref, Status.IDLE), _IDLE)
+    for waiter in freed:
+        run.owe(waiter, CallReturned(), "IDLE-02")
+
+
+def driver_exited(run: Run, label: Label) -> None:
+    """Mark the driver as gone for good and release those who wait for that."""
+    agent = run.update(label, driver=Driver.EXITED, armed=False, fired=None)
+    run.update(label, exit_waiters=())
+    for waiter in agent.exit_waiters:
+        run.owe(waiter, CallReturned(), "IDLE-04")

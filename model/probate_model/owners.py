@@ -1,0 +1,120 @@
+"""Owners and the provider: structural co-owners of every agent.
+
+An agent is created through an owner and made by the provider, and ends with whichever ends first. Unloading one marks
+it inactive at once, so that nothing can be created any more and what is pending is ended; the teardowns of its agents
+begin in a later step, newest first, and then run side by side. The unload returns when all of them are complete,
+those that somebody else had begun included. A load starts a new incarnation, even while the old one still unloads;
+the two share nothing.
+"""
+
+from __future__ import annotations
+
+from probate_model import creation, teardown
+from probate_model.alphabet.events import Returned as CallReturned
+from probate_model.alphabet.names import Label, OwnerName
+from probate_model.alphabet.ops import LoadOwner, LoadProvider, UnloadOwner, UnloadProvider
+from probate_model.alphabet.refusals import Refusal
+from probate_model.clauses import demand
+from probate_model.run import Run
+from probate_model.world import Agent, Owner, Stage, Teardown, Unload, World
+
+_LOADED = demand("CALL-02")
+
+
+def unload_owner(run: Run, op: UnloadOwner) -> bool:
+    """Carry out the begin of the op."""
+    owner = _owner(run, op.owner)
+    return owner is not None and _begin_unload(run, owner, op.label, Refusal.OWNER_DISPOSED)
+
+
+def unload_provider(run: Run, op: UnloadProvider) -> bool:
+    """Carry out the begin of the op."""
+    return _begin_unload(run, run.world.provider, op.label, Refusal.PROVIDER_INACTIVE)
+
+
+def load_owner(run: Run, op: LoadOwner) -> bool:
+    """Carry out the op: a new incarnation, unless one is active."""
+    owner = _owner(run, op.owner)
+    return owner is not None and _load(run, owner, op.label)
+
+
+def load_provider(run: Run, op: LoadProvider) -> bool:
+    """Carry out the op: a new incarnation, unless one is active."""
+    return _load(run, run.world.provider, op.label)
+
+
+def _owner(run: Run, name: OwnerName) -> Owner | None:
+    return next((owner for owner in run.world.owners if owner.name == name), None)
+
+
+def _replace(run: Run, owner: Owner) -> None:
+    if owner.name is None:
+        run.change(provider=owner)
+    else:
+        others = run.world.owners
+        run.change(owners=tuple(owner if other.name == owner.name else other for other in others))
+
+
+def _load(run: Run, owner: Owner, call: Label) -> bool:
+    if owner.active:
+        return False
+    _replace(run, owner._replace(active=True, incarnation=owner.incarnation + 1))
+    run.settled(call, CallReturned(), _LOADED)
+    return True
+
+
+def _begin_unload(run: Run, owner: Owner, call: Label, cause: Refusal) -> bool:
+    if owner.active:
+        _replace(run, owner._replace(active=False))
+        for agent in run.agents():
+            if _made_through(agent, owner) and agent.stage < Stage.LIVE:
+                creation.deactivate(run, agent.label, cause)
+        run.change(unloads=(*run.world.unloads, Unload(owner.name, owner.incarnation, (call,))))
+        return True
+    for unload in run.world.unloads:
+        if (unload.owner, unload.incarnation) == (owner.name, owner.incarnation):
+            run.replace_unload(unload, unload._replace(callers=(*unload.callers, call)))
+            return True
+    run.owe(call, CallReturned(), _returned(owner.name))
+    return True
+
+
+def _made_through(agent: Agent, owner: Owner) -> bool:
+    if owner.name is None:
+        return agent.provider == owner.incarnation
+    return (agent.origin.owner, agent.origin.incarnation) == (owner.name, owner.incarnation)
+
+
+def _returned(owner: OwnerName | None) -> str:
+    return "OWNER-05" if owner is None else "OWNER-03"
+
+
+def can_advance(world: World, unload: Unload) -> bool:
+    """Tell whether an unload has a teardown to start, or nothing left to wait for."""
+    if not unload.begun or unload.to_start:
+        return True
+    return all(agent.teardown is Teardown.DONE for agent in world.agents if agent.label in unload.awaited)
+
+
+def advance(run: Run, unload: Unload) -> None:
+    """Go on with an unload: start the next teardown, or return."""
+    if not unload.begun:
+        owner = Owner(unload.owner, incarnation=unload.incarnation)
+        made = tuple(
+            agent.label
+            for agent in reversed(run.agents())
+            if _made_through(agent, owner) and agent.teardown is not Teardown.DONE
+        )
+        begun = unload._replace(begun=True, to_start=made, awaited=made)
+        run.replace_unload(unload, begun)
+        unload = begun
+    if unload.to_start:
+        first, *rest = unload.to_start
+        run.replace_unload(unload, unload._replace(to_start=tuple(rest)))
+        cause = Refusal.PROVIDER_INACTIVE if unload.owner is None else Refusal.OWNER_DISPOSED
+        teardown.begin(run, first, cause)
+        return
+    if can_advance(run.world, unload):
+        run.replace_unload(unload, None)
+        for caller in unload.callers:
+            run.owe(caller, CallReturned(), _returned(unload.owner))

@@ -1,0 +1,95 @@
+"""Publication: one synchronous stretch in which a private transaction becomes a live agent.
+
+Session and agent are entered first, both, and only then announced: whoever hears the first announcement finds the
+pair in both registries. Every announcement may be answered from inside by something that ends the creation, so each
+is followed by a check, and nothing is announced of what is dead. A listener that throws in one of the two creation
+events vetoes: the entries go again at once, and what was announced is announced as disposed. No other failure of a
+listener vetoes anything.
+
+A teardown that is asked for while publication is on the stack waits until it unwinds, so that listeners which come
+later in the same dispatch still find the entries.
+"""
+
+from __future__ import annotations
+
+from probate_model import registry, teardown
+from probate_model.alphabet.events import AgentCreated, SessionCreated, SessionStarted, StartSource
+from probate_model.alphabet.events import Returned as CallReturned
+from probate_model.alphabet.names import Code, Label
+from probate_model.alphabet.refusals import Refusal, code
+from probate_model.clauses import demand
+from probate_model.run import Run
+from probate_model.world import Agent, Driver, Origin, Returned, Stage, Teardown
+
+_SESSION_CREATED = demand("PUBLISH-01", edge="CREATE-09", agent="PUBLISH-01")
+_AGENT_CREATED = demand("PUBLISH-02", edge="PUBLISH-02", agent="PUBLISH-02")
+_SESSION_STARTED = demand("PUBLISH-03", edge="PUBLISH-03", source="PUBLISH-03")
+
+
+def owner_active(run: Run, origin: Origin) -> bool:
+    """Tell whether the one on whose behalf a creation is made has not begun to end."""
+    if origin.parent is not None:
+        return not run[origin.parent].ending
+    return any(
+        owner.name == origin.owner and owner.active and owner.incarnation == origin.incarnation
+        for owner in run.world.owners
+    )
+
+
+def why_dead(run: Run, agent: Agent) -> Refusal | None:
+    """Give the reason why a pending creation may not go on; none if it may."""
+    if not owner_active(run, agent.origin):
+        return Refusal.OWNER_DISPOSED
+    provider = run.world.provider
+    if not provider.active or provider.incarnation != agent.provider:
+        return Refusal.PROVIDER_INACTIVE
+    return None
+
+
+def publish(run: Run, label: Label) -> None:
+    """Publish the agent, or roll back what was published of it."""
+    agent = run[label]
+    if registry.holds_session(run, agent.id):
+        run.update(label, failure=code(Refusal.ID_EXISTS))
+        run.silence("CREATE-12", agent, "session/created")
+        teardown.roll_back(run, label)
+        return
+    run.update(label, stage=Stage.PUBLISHING, number=run.next_number(agent.id))
+    registry.enter(run, label)
+    veto = _announce(run, label)
+    if run[label].failure is None and veto is None:
+        run.update(label, stage=Stage.LIVE, driver=Driver.PARKED, returned=Returned.SINCE_SETTLE)
+        run.owe(label, CallReturned(run[label].ref), "CREATE-01")
+        return
+    if veto is not None and run[label].failure is None:
+        run.update(label, failure=veto)
+    run.update(label, stage=Stage.FAILED)
+    if veto is not None and run[label].teardown is Teardown.NONE:
+        teardown.stop(run, label)
+        teardown.detach_if_drained(run, label)
+    else:
+        run.update(label, teardown=Teardown.ASKED)
+
+
+def _announce(run: Run, label: Label) -> Code | None:
+    """Make the three announcements, each only if the creation is alive; gives the code of a veto."""
+    ref = run[label].ref
+    run.update(label, session_announced=True)
+    veto = run.emit(label, SessionCreated(ref), _SESSION_CREATED)
+    if veto is not None or not _alive(run, label):
+        return veto
+    run.update(label, agent_announced=True)
+    veto = run.emit(label, AgentCreated(ref), _AGENT_CREATED)
+    if veto is not None or not _alive(run, label):
+        return veto
+    run.update(label, published=True)
+    run.emit(label, SessionStarted(ref, StartSource.STARTUP), _SESSION_STARTED)
+    _alive(run, label)
+    return None
+
+
+def _alive(run: Run, label: Label) -> bool:
+    agent = run[label]
+    if agent.failure is None and (refusal := why_dead(run, agent)) is not None:
+        agent = run.update(label, failure=code(refusal))
+    return agent.failure is None

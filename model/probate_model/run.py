@@ -1,0 +1,259 @@
+"""A run: one atomic stretch of the machine, from an op or a step to the next point where others may come between.
+
+Rules are written against a run, not against a world, because of re-entrancy. Everything between two waits is atomic
+with respect to other activities, but not with respect to listeners: any dispatch may cancel, send, dispose or unload
+from inside. So a rule never keeps a part of the world across ``emit``; it asks the run again. The run begins with a
+world and is frozen into the next one; nothing of it survives outside.
+
+``emit`` writes the event down first and then calls the scripted listeners in order of installation, as a recorder that
+was installed before all others would see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, cast
+
+from probate_model.alphabet.events import (
+    VETOABLE,
+    AgentEvent,
+    Event,
+    Logged,
+    ScopeCleanup,
+    Settled,
+    Settlement,
+)
+from probate_model.alphabet.gates import GateKind, GateOutcome, default_outcome
+from probate_model.alphabet.items import Pattern, Reject, Scalar, Throw
+from probate_model.alphabet.names import AgentId, AgentRef, Code, Label
+from probate_model.alphabet.ops import Op
+from probate_model.alphabet.refusals import thrown
+from probate_model.clauses import Demand
+from probate_model.world import Agent, Due, GateState, Unload, Wait, World
+
+
+class Silence(NamedTuple):
+    """What must not be emitted for an agent until the next settle, because a rule is silent on purpose."""
+
+    clause: str
+    agent: AgentRef
+    pattern: Pattern
+
+    def broken_by(self, event: Event) -> bool:
+        """Tell whether ``event`` is what should not have been emitted."""
+        if isinstance(event, ScopeCleanup | Settled) or event.agent != self.agent:
+            return False
+        return self.pattern.event == event.event and matches(self.pattern, event)
+
+
+class Expected(NamedTuple):
+    """An event that the contract calls for, and the clauses that call for it."""
+
+    event: Event
+    demand: Demand
+
+
+class Outcome(NamedTuple):
+    """What an op or a step led to. ``void`` says that the item did nothing and does not count."""
+
+    world: World
+    expected: tuple[Expected, ...]
+    silences: tuple[Silence, ...] = ()
+    void: bool = False
+
+    @property
+    def events(self) -> list[Event]:
+        """The events alone, in order."""
+        return [expected.event for expected in self.expected]
+
+
+Begin = Callable[["Run", Op], bool]
+"""Carries out the synchronous part of an op; false if the op is void."""
+
+
+class Run:
+    """The mutable inside of one atomic stretch; see the essay above."""
+
+    __slots__ = (
+        "_agents",
+        "_begin",
+        "_changed",
+        "_positions",
+        "_world",
+        "appending",
+        "expected",
+        "late_injections",
+        "silences",
+        "this",
+    )
+
+    def __init__(self, world: World, begin: Begin) -> None:
+        self._world = world
+        self._begin = begin
+        self._agents = list(world.agents)
+        self._positions = {agent.label: position for position, agent in enumerate(world.agents)}
+        self._changed = False
+        self.expected: list[Expected] = []
+        self.silences: list[Silence] = []
+        self.this: Label | None = None
+        self.appending: set[Label] = set()
+        self.late_injections: list[tuple[Label, Callable[[], None]]] = []
+
+    def freeze(self, *, void: bool = False) -> Outcome:
+        """Give the world that this run has led to, with the events on the way."""
+        return Outcome(self.world, tuple(self.expected), tuple(self.silences), void)
+
+    # The world.
+
+    @property
+    def world(self) -> World:
+        """The world as it is at this moment."""
+        if self._changed:
+            self._world = self._world._replace(agents=tuple(self._agents))
+            self._changed = False
+        return self._world
+
+    def change(self, **parts: object) -> None:
+        """Change parts of the world other than its agents."""
+        self._world = self._world._replace(**parts)  # type: ignore[arg-type]
+
+    def __getitem__(self, label: Label) -> Agent:
+        return self._agents[self._positions[label]]
+
+    def find(self, label: Label) -> Agent | None:
+        """Give the agent that the creation ``label`` made or makes; none if there is no such creation."""
+        position = self._positions.get(label)
+        return None if position is None else self._agents[position]
+
+    def agents(self) -> list[Agent]:
+        """Give all agents that ever began, in order of creation."""
+        return list(self._agents)
+
+    def add(self, agent: Agent) -> None:
+        """Add a creation that has begun."""
+        self._positions[agent.label] = len(self._agents)
+        self._agents.append(agent)
+        self._changed = True
+
+    def update(self, label: Label, **fields: object) -> Agent:
+        """Change fields of one agent, and give the agent as it is then."""
+        position = self._positions[label]
+        agent = self._agents[position]._replace(**fields)  # type: ignore[arg-type]
+        self._agents[position] = agent
+        self._changed = True
+        return agent
+
+    def next_number(self, agent_id: AgentId) -> int:
+        """Count one more session object of ``agent_id``."""
+        numbers = dict(self._world.numbers)
+        numbers[agent_id] = number = numbers.get(agent_id, 0) + 1
+        self.change(numbers=tuple(numbers.items()))
+        return number
+
+    def replace_unload(self, old: Unload, new: Unload | None) -> None:
+        """Replace one unload under way, or remove it."""
+        rest = (new if unload is old else unload for unload in self._world.unloads)
+        self.change(unloads=tuple(unload for unload in rest if unload is not None))
+
+    # Events.
+
+    def settled(self, call: Label, outcome: Settlement, demand: Demand) -> None:
+        """Settle a synchronous call, or deliver the settlement of another one."""
+        self.expected.append(Expected(Settled(call, outcome), demand))
+
+    def owe(self, call: Label, outcome: Settlement, clause: str) -> None:
+        """Let a call settle in a step of its own."""
+        self.change(due=(*self._world.due, Due(call, outcome, clause)))
+
+    def cleanup_began(self, label: Label, demand: Demand) -> None:
+        """Record that the scope's cleanup began; it is no dispatch, so nothing can react to it."""
+        self.expected.append(Expected(ScopeCleanup(label), demand))
+
+    def silence(self, clause: str, agent: Agent, kind: str, **where: Scalar) -> None:
+        """Note that a rule emits nothing of this kind, with these fields, on purpose."""
+        self.silences.append(Silence(clause, agent.ref, Pattern(kind, tuple(where.items()))))
+
+    def emit(self, label: Label, event: AgentEvent, demand: Demand) -> Code | None:
+        """Dispatch an event of an agent to the recorder and then to every listener.
+
+        Gives the code of the throw that ended the dispatch, for the two kinds that can be vetoed; a throw elsewhere is
+        contained and changes nothing.
+        """
+        self.expected.append(Expected(event, demand))
+        if not self._world.listeners:
+            return None
+        for listener in self._world.listeners:
+            if listener.react.on.event != event.event or not matches(listener.react.on, event):
+                continue
+            veto = self._hear(listener.react.label, label)
+            if veto is not None and event.event in VETOABLE:
+                return veto
+        return None
+
+    def _hear(self, reaction: Label, label: Label) -> Code | None:
+        """Count a match of a reaction, and act if it is the one that it waits for."""
+        listeners = self._world.listeners
+        position = next((i for i, other in enumerate(listeners) if other.react.label == reaction), None)
+        if position is None:
+            return None
+        listener = listeners[position]
+        if listener.skip:
+            waiting = listener._replace(skip=listener.skip - 1)
+            self.change(listeners=(*listeners[:position], waiting, *listeners[position + 1 :]))
+            return None
+        self.change(listeners=(*listeners[:position], *listeners[position + 1 :]))
+        outer, self.this = self.this, label
+        try:
+            for action in listener.react.do:
+                if isinstance(action, Throw):
+                    return thrown(action.tag)
+                if not isinstance(action, Reject):
+                    self._begin(self, action)
+        finally:
+            self.this = outer
+        return None
+
+    # Gates.
+
+    def gate(self, kind: GateKind, label: Label) -> GateState | None:
+        """Give what was said of a gate; none if nothing was, which leaves it open."""
+        for state in self._world.gates:
+            if state.gate.creation == label and state.gate.kind is kind:
+                return state
+        return None
+
+    def set_gate(self, state: GateState) -> None:
+        """Remember what was said of a gate."""
+        gates = self._world.gates
+        for position, other in enumerate(gates):
+            if other.gate == state.gate:
+                self.change(gates=(*gates[:position], state, *gates[position + 1 :]))
+                return
+        self.change(gates=(*gates, state))
+
+    def arrive(self, kind: GateKind, label: Label) -> Wait:
+        """Arrive at a gate: wait if it is held, else take the next planned outcome or the default."""
+        state = self.gate(kind, label)
+        if state is None:
+            return Wait(default_outcome(kind))
+        if state.held:
+            return Wait(None, held=True, temper=state.temper)
+        if not state.plan:
+            return Wait(default_outcome(kind))
+        self.set_gate(state._replace(plan=state.plan[1:]))
+        return Wait(GateOutcome(state.plan[0]))
+
+
+def matches(pattern: Pattern, event: AgentEvent) -> bool:
+    """Tell whether an event of the pattern's kind has the fields that the pattern names."""
+    for name, value in pattern.where:
+        holder: object = event
+        if not hasattr(event, name) and isinstance(event, Logged):
+            holder = event.record
+        if isinstance(event, Logged) and name == "record":
+            actual: object = event.record.record
+        else:
+            actual = cast(object, getattr(holder, name, None))
+        if actual != value or isinstance(actual, bool) is not isinstance(value, bool):
+            return False
+    return True

@@ -1,0 +1,36 @@
+"""A turn's signal: the one authority that ends the work of a turn.
+
+It is armed before the turn is announced and retired just before ``turn/end`` is logged. It fires at most once, so the
+first cause is the one that bodies in flight hear. A body that waits at a gate and honours the signal stops waiting; a
+deaf one waits on. Either way it *hears*, and that is the event. When no body is in flight there is nobody to hear,
+and no event.
+"""
+
+from __future__ import annotations
+
+from probate_model.alphabet.events import Signalled, StopCause
+from probate_model.alphabet.gates import Temper
+from probate_model.alphabet.names import Label
+from probate_model.clauses import demand
+from probate_model.run import Run
+from probate_model.world import Driver
+
+_HEARD_CANCEL = demand("CANCEL-05", cause="CANCEL-06")
+_HEARD_DISPOSAL = demand("DISPOSE-02", cause="DISPOSE-02")
+
+
+def fire(run: Run, label: Label, cause: StopCause) -> None:
+    """Fire the signal of the open turn, if it is armed and has not fired yet."""
+    agent = run[label]
+    if not agent.armed or agent.fired is not None:
+        if agent.armed:
+            run.silence("CANCEL-06", agent, "signal")
+        return
+    wait = agent.wait
+    in_body = agent.driver in (Driver.MODEL, Driver.TOOL) and wait is not None and wait.held
+    if wait is not None and wait.held and wait.outcome is None and wait.temper is Temper.HONOURS:
+        wait = wait._replace(aborted=True)
+    run.update(label, fired=cause, wait=wait)
+    if in_body:
+        heard = _HEARD_DISPOSAL if cause is StopCause.DISPOSED else _HEARD_CANCEL
+        run.emit(label, Signalled(agent.ref, agent.turn, cause), heard)

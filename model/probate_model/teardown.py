@@ -1,0 +1,159 @@
+"""Teardown: the one ordered end of an agent, whoever asks for it.
+
+The handle's ``dispose``, the owner's unload, the provider's unload and the end of a parent all reach the same
+teardown. It is memoized: whoever comes second joins it and returns at the same boundary, never before. Its order is
+what makes it safe:
+
+1. *stop*, in one stretch: no more input, the turn's signal fires, ``disposed`` is announced;
+2. *drain*: the driver closes its turn and its flush and exits; flushes of idle injections end. Until then the session
+   is attached, so the closing record reaches whoever keeps the log. This is why it is no sibling of the agent;
+3. *detach*: the agent's entry, then the session's. From here the id is free;
+4. *scope*: children created on the agent's behalf are told to end, newest first, then the cleanup begins; all are
+   awaited.
+
+Nothing in it can fail: a listener's or a cleanup's failure is contained, a flush's is reported.
+"""
+
+from __future__ import annotations
+
+from probate_model import idle, registry, signals
+from probate_model.alphabet.events import Raised, Status, StatusChanged, StopCause
+from probate_model.alphabet.events import Returned as CallReturned
+from probate_model.alphabet.gates import GateKind
+from probate_model.alphabet.names import Label
+from probate_model.alphabet.ops import Dispose
+from probate_model.alphabet.refusals import Refusal, code
+from probate_model.clauses import demand, failure_clause
+from probate_model.references import with_handle
+from probate_model.run import Run
+from probate_model.world import Agent, Driver, Stage, Teardown
+
+_DISPOSED = demand("DISPOSE-03", edge="DISPOSE-03", status="DISPOSE-03")
+_CLEANUP = demand("DISPOSE-08", edge="DISPOSE-08")
+
+
+def dispose(run: Run, op: Dispose) -> bool:
+    """Carry out the begin of the op: join the teardown, beginning it if nobody has."""
+    agent = with_handle(run, op.agent)
+    if agent is None:
+        return False
+    if agent.teardown is Teardown.DONE:
+        run.owe(op.label, CallReturned(), "DISPOSE-01")
+        return True
+    run.update(agent.label, disposers=(*agent.disposers, op.label))
+    begin(run, agent.label, Refusal.LIFECYCLE_DISPOSED)
+    return True
+
+
+def begin(run: Run, label: Label, cause: Refusal) -> None:
+    """Begin the teardown, or join it. A pending creation is only deactivated: it rolls itself back."""
+    agent = run[label]
+    if agent.failure is None:
+        agent = run.update(label, failure=code(cause))
+    if agent.teardown is not Teardown.NONE:
+        return
+    if agent.stage is Stage.PUBLISHING:
+        run.update(label, teardown=Teardown.ASKED)
+    elif agent.stage is Stage.LIVE:
+        stop(run, label)
+
+
+def stop(run: Run, label: Label) -> None:
+    """Take no more input, fire the turn's signal, wake the driver, announce ``disposed`` if the agent was published."""
+    agent = run[label]
+    run.update(
+        label,
+        teardown=Teardown.STOPPED,
+        status=Status.DISPOSED,
+        waiters=(),
+        exit_waiters=agent.exit_waiters + agent.waiters,
+    )
+    signals.fire(run, label, StopCause.DISPOSED)
+    if agent.published:
+        run.emit(label, StatusChanged(agent.ref, Status.DISPOSED), _DISPOSED)
+    else:
+        run.silence("PUBLISH-08", agent, "agent/status", status=Status.DISPOSED)
+    if run[label].driver is Driver.NONE:
+        idle.driver_exited(run, label)
+
+
+def roll_back(run: Run, label: Label) -> None:
+    """Unwind a creation that entered nothing: only its scope is left."""
+    agent = run.update(label, stage=Stage.FAILED, teardown=Teardown.DETACHED, status=Status.DISPOSED)
+    run.silence("CREATE-14", agent, "session/created")
+
+
+def can_advance(agent: Agent) -> bool:
+    """Tell whether the teardown has something to do, apart from waiting for children."""
+    match agent.teardown:
+        case Teardown.ASKED:
+            return agent.stage is not Stage.PUBLISHING
+        case Teardown.STOPPED:
+            return agent.driver is Driver.EXITED and not agent.flushes
+        case Teardown.DETACHED:
+            return True
+        case _:
+            return False
+
+
+def scope_can_advance(run_agents: tuple[Agent, ...], agent: Agent) -> bool:
+    """Tell whether the scope step of a teardown has something to do."""
+    if agent.teardown is not Teardown.SCOPE:
+        return False
+    if agent.children or (agent.cleanup and agent.in_cleanup is None):
+        return True
+    if agent.in_cleanup is not None and not agent.in_cleanup.over:
+        return False
+    return not any(other.origin.parent == agent.label and other.teardown is not Teardown.DONE for other in run_agents)
+
+
+def advance(run: Run, label: Label) -> None:
+    """Go on with the teardown by one stretch."""
+    agent = run[label]
+    match agent.teardown:
+        case Teardown.ASKED:
+            stop(run, label)
+        case Teardown.STOPPED:
+            detach_if_drained(run, label)
+        case Teardown.DETACHED:
+            children = tuple(
+                other.label
+                for other in reversed(run.agents())
+                if other.origin.parent == label and other.teardown is not Teardown.DONE
+            )
+            run.update(label, teardown=Teardown.SCOPE, children=children)
+            if children or agent.cleanup:
+                _unwind_scope(run, label)
+            else:
+                _finish(run, label)
+        case _:
+            _unwind_scope(run, label)
+
+
+def detach_if_drained(run: Run, label: Label) -> None:
+    """Remove both entries, once no driver and no flush is left that could still need the session."""
+    if can_advance(run[label]):
+        run.update(label, teardown=Teardown.DETACHED)
+        registry.detach(run, label)
+
+
+def _unwind_scope(run: Run, label: Label) -> None:
+    agent = run[label]
+    if agent.children:
+        first, *rest = agent.children
+        run.update(label, children=tuple(rest))
+        begin(run, first, Refusal.OWNER_DISPOSED)
+    elif agent.cleanup and agent.in_cleanup is None:
+        run.cleanup_began(label, _CLEANUP)
+        run.update(label, in_cleanup=run.arrive(GateKind.CLEANUP, label))
+    else:
+        _finish(run, label)
+
+
+def _finish(run: Run, label: Label) -> None:
+    agent = run.update(label, teardown=Teardown.DONE)
+    run.update(label, disposers=())
+    for caller in agent.disposers:
+        run.owe(caller, CallReturned(), "DISPOSE-01")
+    if agent.stage is Stage.FAILED and agent.failure is not None:
+        run.owe(label, Raised(agent.failure), failure_clause(agent.failure))

@@ -1,0 +1,280 @@
+"""The set of worlds: which of the model's many runs a backend may be in.
+
+With the gates set the model is deterministic, except where the contract leaves order open: drivers of different
+agents take turns in any order, teardowns under one unload run side by side, and a settlement comes at any time after
+its cause. So "the backend did what the model does" means that *some* firing order yields exactly what was observed.
+This module keeps the worlds that are still possible and advances them by one observed event at a time, through silent
+steps where there are any.
+
+A *branch* is a world, and the rest of the stretch that led to it and is not yet observed: a stretch is atomic, so its
+events are contiguous and nothing of another activity may come between. Branches hold no history, so those that agree
+on what can still happen are one.
+
+If the set grows beyond its bound for one event, the answer is neither yes nor no, and ``TooManyWorlds`` says so.
+
+When no branch accepts an event, the divergence is put down to a clause, in a fixed order: what is still owed at rest; a
+silence that was broken; a field that differs; an event that came too early; the event that was due instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from probate_model.alphabet.events import Event, Logged, Raised, ScopeCleanup, Settled, Snapshot
+from probate_model.alphabet.items import BurstItem
+from probate_model.alphabet.refusals import Refusal, code
+from probate_model.clauses import extra_clause
+from probate_model.machine import apply, bind, enabled, fire, settle
+from probate_model.registry import snapshot
+from probate_model.run import Expected, Silence
+from probate_model.world import World
+
+BOUND: Final = 4096
+"""The most worlds that one observed event may lead to."""
+
+
+class TooManyWorlds(Exception):
+    """Raised when one event leaves more worlds possible than the bound allows."""
+
+    def __init__(self, worlds: int) -> None:
+        super().__init__(f"one event leaves {worlds} worlds possible, and the bound is {BOUND}")
+        self.worlds = worlds
+
+
+class Reason(StrEnum):
+    """How a divergence was put down to its clause."""
+
+    OWED = "owed"
+    SILENCE = "silence"
+    FIELD = "field"
+    EARLY = "early"
+    DUE = "due"
+    EXTRA = "extra"
+    SNAPSHOT = "snapshot"
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """The first observation that no run of the model explains."""
+
+    clause: str
+    reason: Reason
+    seen: Event | Snapshot | None
+    """What was observed; none if it was rest, while something was still owed."""
+    allowed: tuple[Event | Snapshot, ...]
+    """What could have come instead."""
+    field: str | None = None
+
+
+class Branch(NamedTuple):
+    """A world that is still possible, and what of the last stretch is not observed yet."""
+
+    world: World
+    rest: tuple[Expected, ...] = ()
+
+
+Claimed = Callable[[Event], bool]
+"""Tells whether a backend claims to show an event; what it does not claim is erased from both sides."""
+
+
+def everything(_: Event) -> bool:
+    """Claim every event."""
+    return True
+
+
+class Worlds:
+    """The worlds that a backend may be in. A value: every method gives a new one."""
+
+    __slots__ = ("branches", "claimed", "silences")
+
+    def __init__(
+        self,
+        branches: Iterable[Branch],
+        claimed: Claimed = everything,
+        silences: tuple[Silence, ...] = (),
+    ) -> None:
+        self.branches = tuple(dict.fromkeys(branches))
+        self.claimed = claimed
+        self.silences = silences
+        if len(self.branches) > BOUND:
+            raise TooManyWorlds(len(self.branches))
+
+    @classmethod
+    def of(cls, world: World, claimed: Claimed = everything) -> Worlds:
+        """Give the set that holds one world."""
+        return cls([Branch(world)], claimed)
+
+    @property
+    def first(self) -> World:
+        """One of the worlds; between bursts all of them agree on what a name refers to."""
+        return self.branches[0].world
+
+    def begin(self, items: Sequence[BurstItem]) -> Worlds:
+        """Begin the items of a burst in every world. Their events are one stretch."""
+        branches, silences = [], list(self.silences)
+        for branch in self.branches:
+            world, rest = branch
+            for item in items:
+                outcome = apply(world, item)
+                world = outcome.world
+                rest += self._claimed(outcome.expected)
+                silences += outcome.silences
+            branches.append(Branch(world, rest))
+        return Worlds(branches, self.claimed, tuple(silences))
+
+    def observe(self, event: Event) -> tuple[Worlds, Expected] | Divergence:
+        """Advance by one observed event.
+
+        :return: the worlds that are possible then with what the event was expected as, or the divergence
+        :raises TooManyWorlds: if more are possible than the bound allows
+        """
+        after: dict[Branch, Expected] = {}
+        silences: list[Silence] = list(self.silences)
+        for world, rest in self._next(silences):
+            if same(rest[0].event, event):
+                after.setdefault(Branch(world, rest[1:]), rest[0])
+                if len(after) > BOUND:
+                    raise TooManyWorlds(len(after))
+        if not after:
+            return self._explain(event)
+        kept = tuple(dict.fromkeys(silences))
+        return Worlds(after, self.claimed, kept), next(iter(after.values()))
+
+    def rest(self, seen: Snapshot | None = None) -> Worlds | Divergence:
+        """Advance to rest: keep the worlds in which nothing is owed and whose registries are as seen.
+
+        :param seen: the backend's registries at rest; none if it does not show them
+        :return: the worlds that are possible then, with what has returned bound and no silences, or the divergence
+        """
+        quiet = dict.fromkeys(self._at_rest())
+        if not quiet:
+            owed = self._allowed()
+            return Divergence(owed[0].demand.clause, Reason.OWED, None, _events(owed))
+        if seen is not None:
+            agreeing = [world for world in quiet if snapshot(world) == seen]
+            if not agreeing:
+                allowed = tuple(dict.fromkeys(snapshot(world) for world in quiet))
+                return Divergence("REGISTRY-02", Reason.SNAPSHOT, seen, allowed)
+            quiet = dict.fromkeys(agreeing)
+        return Worlds([Branch(bind(world)) for world in quiet], self.claimed)
+
+    def _claimed(self, expected: tuple[Expected, ...]) -> tuple[Expected, ...]:
+        if self.claimed is everything:
+            return expected
+        return tuple(entry for entry in expected if self.claimed(entry.event))
+
+    def _silent_closure(self, silences: list[Silence]) -> Iterator[tuple[World, list[Branch]]]:
+        """Give every world that silent steps lead to, each with the branches that its other steps lead to."""
+        seen: set[World] = set()
+        for start in self.branches:
+            if start.rest:
+                continue
+            stack = [start.world]
+            while stack:
+                world = stack.pop()
+                if world in seen:
+                    continue
+                seen.add(world)
+                if len(seen) > BOUND:
+                    raise TooManyWorlds(len(seen))
+                loud = []
+                for step in enabled(world):
+                    outcome = fire(world, step)
+                    silences += outcome.silences
+                    expected = self._claimed(outcome.expected)
+                    if expected:
+                        loud.append(Branch(outcome.world, expected))
+                    else:
+                        stack.append(outcome.world)
+                yield world, loud
+
+    def _next(self, silences: list[Silence]) -> Iterator[Branch]:
+        """Give every branch whose first event could be observed next."""
+        yield from (branch for branch in self.branches if branch.rest)
+        for _, loud in self._silent_closure(silences):
+            yield from loud
+
+    def _at_rest(self) -> Iterator[World]:
+        for world, loud in self._silent_closure([]):
+            if not loud and not enabled(world):
+                yield world
+
+    def _allowed(self) -> list[Expected]:
+        return list(dict.fromkeys(branch.rest[0] for branch in self._next([])))
+
+    def _explain(self, event: Event) -> Divergence:
+        allowed = self._allowed()
+        events = _events(allowed)
+        for silence in self.silences:
+            if silence.broken_by(event):
+                return Divergence(silence.clause, Reason.SILENCE, event, events)
+        other = _closest(event, allowed)
+        if other is not None:
+            expected, field = other
+            return Divergence(expected.demand.of_field(field), Reason.FIELD, event, events, field)
+        for branch in self.branches:
+            later = (*branch.rest, *settle(branch.world).expected)
+            for expected in later:
+                if same(expected.event, event):
+                    return Divergence(expected.demand.edge, Reason.EARLY, event, events)
+        if allowed:
+            subject = subject_of(event)
+            due = next((e for e in allowed if subject_of(e.event) == subject), allowed[0])
+            return Divergence(due.demand.clause, Reason.DUE, event, events)
+        return Divergence(extra_clause(event.event), Reason.EXTRA, event, ())
+
+
+def same(expected: Event, seen: Event) -> bool:
+    """Tell whether an observed event is the expected one; an unspecified code matches every code."""
+    if expected == seen:
+        return True
+    if not (isinstance(expected, Settled) and isinstance(seen, Settled)):
+        return False
+    if not (isinstance(expected.outcome, Raised) and isinstance(seen.outcome, Raised)):
+        return False
+    return expected.call == seen.call and seen.outcome.code == code(Refusal.UNSPECIFIED)
+
+
+def subject_of(event: Event) -> str:
+    """Give what an event is about: its agent, its creation or its call."""
+    match event:
+        case Settled():
+            return event.call
+        case ScopeCleanup():
+            return event.creation
+        case _:
+            return event.agent
+
+
+def values_of(event: Event) -> dict[str, object]:
+    """Give the fields of an event by name, those of a record and of a settlement among them."""
+    values = {field.name: getattr(event, field.name) for field in fields(event)}
+    if isinstance(event, Logged):
+        del values["record"]
+        record = {field.name: getattr(event.record, field.name) for field in fields(event.record)}
+        values.update(record)
+    return values
+
+
+def _closest(event: Event, allowed: list[Expected]) -> tuple[Expected, str] | None:
+    """Find the allowed event of the same kind and subject that differs least, and a field in which it does."""
+    best: tuple[int, Expected, str] | None = None
+    seen = values_of(event)
+    for expected in allowed:
+        other = expected.event
+        if other.event != event.event or subject_of(other) != subject_of(event):
+            continue
+        values = values_of(other)
+        if isinstance(event, Logged) and values["record"] != seen["record"]:
+            continue
+        differing = [name for name, value in values.items() if seen.get(name) != value]
+        if differing and (best is None or len(differing) < best[0]):
+            best = len(differing), expected, differing[-1]
+    return None if best is None else best[1:]
+
+
+def _events(expected: Iterable[Expected]) -> tuple[Event, ...]:
+    return tuple(entry.event for entry in expected)
