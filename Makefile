@@ -120,8 +120,7 @@ backends: $(RUN)
 
 # Compiled with the oldest Python that we support; `make test-all` shows that the locks fit the others.
 COMPILE = CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/pip-compile --quiet --generate-hashes \
-	--allow-unsafe --strip-extras --build-deps-for=editable --no-emit-options --no-emit-index-url \
-	--no-emit-find-links --no-emit-trusted-host
+	--allow-unsafe --strip-extras --build-deps-for=editable --no-emit-options
 
 .PHONY: lock
 lock: ## Write requirements/ anew from pyproject.toml (ARGS=--upgrade for newer versions)
