@@ -1,1 +1,156 @@
-"""The agent lifecycle as an async library, on asyncio and trio."""
+"""Run agents that are settled in order, on asyncio and on trio.
+
+Who owns what while it lives, and that everything is closed in the right order and with nothing lost
+when it ends. Start with :class:`Runtime`; an agent is asked for through an :class:`Owner` and comes
+with a :class:`Handle`.
+"""
+
+from __future__ import annotations
+
+from .agent import Agent, AgentStatistics, Handle
+from .calls import Call
+from .creation import Creation
+from .events import (
+    AgentCreated,
+    AgentDisposed,
+    AgentError,
+    AgentQueued,
+    AgentStatus,
+    CancelRequested,
+    ErrorSource,
+    Event,
+    EventBus,
+    Listener,
+    LogAppended,
+    SessionCreated,
+    SessionDisposed,
+    SessionFlush,
+    SessionStart,
+    StartSource,
+    Status,
+)
+from .owners import Owner, Provider
+from .records import (
+    AssistantMessage,
+    ContextMessage,
+    Record,
+    StepEnd,
+    StepStart,
+    ToolCalled,
+    ToolOutcome,
+    ToolResult,
+    TurnEnd,
+    TurnReason,
+    TurnStart,
+    TurnTrigger,
+    UserMessage,
+)
+from .refusals import (
+    Aborted,
+    Disposed,
+    IdExists,
+    InvalidContent,
+    LifecycleDisposed,
+    OwnerDisposed,
+    OwnerInactive,
+    ProviderInactive,
+    Refusal,
+    WouldDeadlock,
+)
+from .registry import AgentRegistry, AgentRegistryStatistics
+from .reports import Report, log_report
+from .runtime import Runtime, RuntimeStatistics
+from .seams import (
+    AgentScope,
+    Cleanup,
+    Flush,
+    FlushRequest,
+    Model,
+    ModelRequest,
+    Prepare,
+    Reply,
+    Setup,
+    StopReason,
+    Tool,
+    ToolCall,
+    ToolRequest,
+)
+from .session import Session, SessionStatistics, SessionStore, SessionStoreStatistics
+from .signals import AbortCause, CancelCause, CreationSignal, Signal
+
+__all__ = (
+    "AbortCause",
+    "Aborted",
+    "Agent",
+    "AgentCreated",
+    "AgentDisposed",
+    "AgentError",
+    "AgentQueued",
+    "AgentRegistry",
+    "AgentRegistryStatistics",
+    "AgentScope",
+    "AgentStatistics",
+    "AgentStatus",
+    "AssistantMessage",
+    "Call",
+    "CancelCause",
+    "CancelRequested",
+    "Cleanup",
+    "ContextMessage",
+    "Creation",
+    "CreationSignal",
+    "Disposed",
+    "ErrorSource",
+    "Event",
+    "EventBus",
+    "Flush",
+    "FlushRequest",
+    "Handle",
+    "IdExists",
+    "InvalidContent",
+    "LifecycleDisposed",
+    "Listener",
+    "LogAppended",
+    "Model",
+    "ModelRequest",
+    "Owner",
+    "OwnerDisposed",
+    "OwnerInactive",
+    "Prepare",
+    "Provider",
+    "ProviderInactive",
+    "Record",
+    "Refusal",
+    "Reply",
+    "Report",
+    "Runtime",
+    "RuntimeStatistics",
+    "Session",
+    "SessionCreated",
+    "SessionDisposed",
+    "SessionFlush",
+    "SessionStart",
+    "SessionStatistics",
+    "SessionStore",
+    "SessionStoreStatistics",
+    "Setup",
+    "Signal",
+    "StartSource",
+    "Status",
+    "StepEnd",
+    "StepStart",
+    "StopReason",
+    "Tool",
+    "ToolCall",
+    "ToolCalled",
+    "ToolOutcome",
+    "ToolRequest",
+    "ToolResult",
+    "TurnEnd",
+    "TurnReason",
+    "TurnStart",
+    "TurnTrigger",
+    "UserMessage",
+    "WouldDeadlock",
+    "log_report",
+)

@@ -1,0 +1,140 @@
+"""Begin now, await later: the awaitable that every asynchronous operation returns.
+
+The lifecycle contract speaks of what happens in one tick: a send, a cancel and a dispose with
+nothing in between. A coroutine function cannot say that, for its body starts only when it is
+awaited. So an operation here does its begin when it is *called*, and hands back a :class:`Call`,
+which is nothing but the place where its end will be known.
+
+Three consequences are wanted. A call may be awaited by anybody, any number of times, or by nobody.
+Cancelling a task that awaits it cancels the waiting only, for the operation belongs to the runtime
+and not to who watches it. And the failure of a call that nobody awaits is no error of the program,
+since whoever began it may have lost interest.
+
+One danger comes with it: code that a call waits for may await the call, and both wait for ever.
+Every piece of foreign code that a lifecycle waits for runs under a *frame*, which names the
+lifecycle and the task. An unsettled call that is awaited in exactly that task asks itself whether
+it waits for the frame, and raises :class:`WouldDeadlock` if so. Tasks that such code starts are not
+accused: the lifecycle need not wait for those, and a wrong accusation is worse than a missed one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
+
+from anyio import Event, get_current_task
+from anyio.lowlevel import checkpoint
+
+from .refusals import WouldDeadlock
+
+if TYPE_CHECKING:
+    from .lifecycle import Lifecycle
+
+__all__ = ("Call",)
+
+T = TypeVar("T")
+
+
+class Frame:
+    """Mark one task as running code that a lifecycle waits for.
+
+    :ivar lifecycle: the lifecycle whose teardown waits for the code
+    :ivar drives: whether the agent's driver waits for it too
+    """
+
+    __slots__ = ("alive", "drives", "lifecycle", "task")
+
+    def __init__(self, lifecycle: Lifecycle, drives: bool) -> None:
+        self.lifecycle = lifecycle
+        self.drives = drives
+        self.task = get_current_task().id
+        self.alive = True
+
+
+# A context variable is inherited by every task that such code starts, which is why the frame also names its task.
+_frame: ContextVar[Frame | None] = ContextVar("probate_reference_frame", default=None)
+
+
+def enter_frame(lifecycle: Lifecycle, drives: bool) -> Frame:
+    """Put the current task under a frame; the caller sets ``alive`` to false at the task's end."""
+    frame = Frame(lifecycle, drives)
+    _frame.set(frame)
+    return frame
+
+
+def leave_frames() -> None:
+    """Take the current task out of the frame that it inherited from the task that started it."""
+    _frame.set(None)
+
+
+class Call(Generic[T]):
+    """An operation that has begun; await it for its end.
+
+    Await it as often and from as many tasks as you like. Cancelling a task that awaits it does not cancel the operation.
+    """
+
+    __slots__ = ("_event", "_failure", "_settled", "_value")
+
+    def __init__(self) -> None:
+        self._settled = False
+        self._value: T | None = None
+        self._failure: BaseException | None = None
+        self._event: Event | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether the operation has ended."""
+        return self._settled
+
+    def __await__(self) -> Generator[object, None, T]:
+        return cast("Generator[object, None, T]", self._wait().__await__())
+
+    def __repr__(self) -> str:
+        state = "pending" if not self._settled else "raised" if self._failure is not None else "returned"
+        return f"<{type(self).__name__} {state}>"
+
+    async def _wait(self) -> T:
+        if self._settled:
+            await checkpoint()
+        else:
+            frame = _frame.get()
+            if frame is not None and frame.alive and frame.task == get_current_task().id and self._waits_for(frame):
+                raise WouldDeadlock(f"{self!r} waits for the code that awaits it")
+            await self._join()
+        if self._failure is not None:
+            # The stored traceback is put back, or every further await would add its own lines to it.
+            raise self._failure.with_traceback(self._failure.__traceback__)
+        return cast("T", self._value)
+
+    async def _join(self) -> None:
+        """Wait for the end without looking at its outcome and without guarding against a deadlock."""
+        if not self._settled:
+            if self._event is None:
+                self._event = Event()
+            await self._event.wait()
+
+    def _waits_for(self, frame: Frame) -> bool:  # noqa: ARG002
+        """Return whether this call can end only after the code under the frame has ended."""
+        return False
+
+    def _return(self, value: T) -> None:
+        self._value = value
+        self._settle()
+
+    def _raise(self, failure: BaseException) -> None:
+        self._failure = failure
+        self._settle()
+
+    def _settle(self) -> None:
+        self._settled = True
+        if self._event is not None:
+            self._event.set()
+            self._event = None
+
+
+def returned(value: T) -> Call[T]:
+    """Return a call that has already returned a value."""
+    call: Call[T] = Call()
+    call._return(value)
+    return call

@@ -1,0 +1,107 @@
+"""Join the parts of one runtime: what each of them needs to know of the others.
+
+There is nothing global in this package. Whatever several parts share hangs on one kernel object,
+which the runtime makes and the embedder never sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVarTuple, Unpack
+
+from anyio import current_effective_deadline, get_cancelled_exc_class
+
+from .events import EventBus
+from .registry import AgentRegistry
+from .session import SessionStore
+
+if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
+    from .reports import Report
+    from .seams import Flush, Model, Prepare, Tool
+
+__all__ = ("Kernel",)
+
+Arguments = TypeVarTuple("Arguments")
+
+
+class Kernel:
+    """The shared state of one runtime."""
+
+    __slots__ = (
+        "agents",
+        "closing",
+        "events",
+        "flushes",
+        "lifecycles",
+        "model",
+        "prepare",
+        "report",
+        "sessions",
+        "task_group",
+        "tool",
+    )
+
+    def __init__(self, model: Model, tool: Tool | None, prepare: Prepare | None, report: Report) -> None:
+        self.model = model
+        self.tool = tool
+        self.prepare = prepare
+        self.report = report
+        self.flushes: dict[object, Flush] = {}
+        self.events = EventBus(self)
+        self.agents = AgentRegistry()
+        self.sessions = SessionStore()
+        self.lifecycles = 0
+        self.closing = False
+        self.task_group: TaskGroup | None = None
+
+    def start(self, task_group: TaskGroup) -> None:
+        """Take the task group in which everything runs.
+
+        :raises RuntimeError: if there was one before
+        """
+        if self.task_group is not None or self.closing:
+            raise RuntimeError("a runtime can be started only once")
+        self.task_group = task_group
+
+    def require_running(self) -> TaskGroup:
+        """Return the task group of a runtime that runs and is not being left.
+
+        :raises RuntimeError: if it is not
+        """
+        if self.task_group is None or self.closing:
+            raise RuntimeError("the runtime is not running")
+        return self.task_group
+
+    def require_started(self) -> None:
+        """Check that the runtime was started, though it may have ended.
+
+        :raises RuntimeError: if it was not
+        """
+        if self.task_group is None and not self.closing:
+            raise RuntimeError("the runtime has not been started")
+
+    def spawn(
+        self,
+        function: Callable[[Unpack[Arguments]], Coroutine[Any, Any, object]],
+        *arguments: *Arguments,
+    ) -> bool:
+        """Start a task of the runtime; return false if the runtime is not running."""
+        if self.task_group is None:
+            return False
+        self.task_group.start_soon(function, *arguments)
+        return True
+
+
+def is_failure(raised: BaseException) -> bool:
+    """Return whether what foreign code raised is its own failure, and not our cancellation.
+
+    On asyncio, code that awaits a future which somebody else cancelled raises the same class as a
+    task that is cancelled. It is our cancellation only if a scope around us is cancelled.
+    """
+    if isinstance(raised, Exception):
+        return True
+    if not isinstance(raised, get_cancelled_exc_class()):
+        return False
+    return current_effective_deadline() != float("-inf")

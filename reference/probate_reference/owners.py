@@ -1,0 +1,230 @@
+"""Own agents: who may create them, and who takes them along.
+
+Every agent has two owners that can end it without asking. Its *owner* asked for it: a part of the
+embedding program, or another agent. The *provider* made it, and an agent cannot outlive what it is
+made of. To unload either is to end all its agents.
+
+An owner can be loaded again, also while its old agents still end. So what agents belong to is not
+the owner but one *incarnation* of it: an unload ends one incarnation, and what is created after the
+next load is none of its business.
+
+An unload says at once that nothing new may begin and calls off what is pending. The agents are
+ended a step later, newest first, all of them before the first has finished, because what one of
+them waits for may be another.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anyio import CancelScope
+
+from .calls import Call, Frame, leave_frames
+from .creation import Creation, refused
+from .lifecycle import Lifecycle
+from .refusals import (
+    Aborted,
+    IdExists,
+    OwnerDisposed,
+    OwnerInactive,
+    ProviderInactive,
+)
+
+if TYPE_CHECKING:
+    from .kernel import Kernel
+    from .refusals import Refusal
+    from .seams import Cleanup, Setup
+    from .signals import CreationSignal
+
+__all__ = ("Incarnation", "Owner", "Provider", "Unload")
+
+
+class Unload(Call[None]):
+    """Returns when everything that belonged to an incarnation has ended."""
+
+    __slots__ = ("_incarnation",)
+
+    def __init__(self, incarnation: Incarnation) -> None:
+        super().__init__()
+        self._incarnation = incarnation
+
+    def _waits_for(self, frame: Frame) -> bool:
+        incarnation = self._incarnation
+        return any(
+            lifecycle.owner is incarnation or lifecycle.incarnation is incarnation
+            for lifecycle in frame.lifecycle.line()
+        )
+
+
+class Incarnation:
+    """What agents belong to: one life of an owner or of the provider."""
+
+    __slots__ = ("_ended", "_kernel", "_members", "unloading")
+
+    def __init__(self, kernel: Kernel, ended: type[Refusal]) -> None:
+        self._kernel = kernel
+        self._ended = ended
+        self._members: dict[Lifecycle, None] = {}
+        self.unloading: Unload | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether agents may still be created under it."""
+        return self.unloading is None
+
+    @property
+    def members(self) -> int:
+        """How many lifecycles, pending and ending ones included, belong to it."""
+        return len(self._members)
+
+    def adopt(self, lifecycle: Lifecycle) -> None:
+        """Own a lifecycle."""
+        self._members[lifecycle] = None
+
+    def release(self, lifecycle: Lifecycle) -> None:
+        """Own it no longer."""
+        self._members.pop(lifecycle, None)
+
+    def unload(self) -> Unload:
+        """Begin to end everything; every call joins the first."""
+        if self.unloading is None:
+            self.unloading = Unload(self)
+            for lifecycle in tuple(self._members):
+                if lifecycle.pending:
+                    lifecycle.deactivate(self._refusal())
+            if not self._kernel.spawn(self._end_members):
+                self.unloading._return(None)
+        return self.unloading
+
+    def _refusal(self) -> Refusal:
+        return self._ended("what the creation belonged to was unloaded")
+
+    async def _end_members(self) -> None:
+        leave_frames()
+        members = tuple(reversed(self._members))
+        for lifecycle in members:
+            lifecycle.begin_teardown(self._refusal())
+        with CancelScope(shield=True):
+            for lifecycle in members:
+                await lifecycle.boundary._join()
+        assert self.unloading is not None
+        self.unloading._return(None)
+
+
+class Provider:
+    """The maker of agents. While it is not loaded nobody can create one."""
+
+    __slots__ = ("_incarnation", "_kernel")
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._incarnation = Incarnation(kernel, ProviderInactive)
+
+    @property
+    def active(self) -> bool:
+        """Whether agents can be created."""
+        return self._incarnation.active
+
+    def load(self) -> None:
+        """Become active again; nothing happens if it is.
+
+        :raises RuntimeError: if the runtime is not running
+        """
+        if not self.active:
+            self._kernel.require_running()
+            self._incarnation = Incarnation(self._kernel, ProviderInactive)
+
+    def unload(self) -> Call[None]:
+        """End all agents, whoever owns them, and call off all pending creations.
+
+        :return: a call that never raises a refusal; repeated unloads share it
+        """
+        return self._incarnation.unload()
+
+    def begin_creation(
+        self,
+        owner: Incarnation | Lifecycle,
+        id: str,
+        setup: Setup | None,
+        signal: CreationSignal | None,
+        cleanups: tuple[Cleanup, ...],
+    ) -> Creation:
+        """Begin a creation for an owner, or refuse it; for the packages' own use."""
+        kernel = self._kernel
+        kernel.require_started()
+        if not owner.active:
+            return refused(OwnerInactive("the owner is not active"))
+        if not self.active:
+            return refused(ProviderInactive("the agent provider is not active"))
+        if signal is not None and signal.aborted:
+            return refused(Aborted(f"creation of {id!r} was aborted"))
+        if id in kernel.sessions:
+            return refused(IdExists(f"session {id!r} already exists"))
+        lifecycle = Lifecycle(kernel, self, owner, id, setup, signal, cleanups)
+        kernel.spawn(lifecycle.run)
+        return lifecycle.creation
+
+
+class Owner:
+    """A part of the embedding program that agents can belong to."""
+
+    __slots__ = ("_incarnation", "_kernel", "_name", "_provider")
+
+    def __init__(self, kernel: Kernel, provider: Provider, name: str) -> None:
+        self._kernel = kernel
+        self._provider = provider
+        self._name = name
+        self._incarnation = Incarnation(kernel, OwnerDisposed)
+
+    @property
+    def name(self) -> str:
+        """The name under which the runtime knows it."""
+        return self._name
+
+    @property
+    def active(self) -> bool:
+        """Whether it may own something new."""
+        return self._incarnation.active
+
+    def create(
+        self,
+        id: str,
+        *,
+        setup: Setup | None = None,
+        signal: CreationSignal | None = None,
+        cleanups: tuple[Cleanup, ...] = (),
+    ) -> Creation:
+        """Begin to create an agent that belongs to this owner.
+
+        Nothing is published before a later step. A refusal is raised when the call is awaited.
+
+        :param id: the id of the agent and its session
+        :param setup: runs in private before the agent is published; it is cancelled if the creation
+            is called off
+        :param signal: lets the caller call the creation off while it is pending
+        :param cleanups: awaited in the last step of the teardown, the last one first
+        :return: a call that returns the handle, or raises after everything was rolled back:
+            :class:`OwnerInactive`, :class:`ProviderInactive`, :class:`Aborted`, :class:`IdExists`,
+            :class:`OwnerDisposed`, :class:`LifecycleDisposed`, or what the setup or a vetoing
+            listener raised
+        """
+        return self._provider.begin_creation(self._incarnation, id, setup, signal, cleanups)
+
+    def load(self) -> None:
+        """Become active again, with no agents; nothing happens if it is active.
+
+        :raises RuntimeError: if the runtime is not running
+        """
+        if not self.active:
+            self._kernel.require_running()
+            self._incarnation = Incarnation(self._kernel, OwnerDisposed)
+
+    def unload(self) -> Call[None]:
+        """End all its agents and call off its pending creations.
+
+        :return: a call that never raises a refusal; repeated unloads share it
+        """
+        return self._incarnation.unload()
+
+    def __repr__(self) -> str:
+        return f"<Owner {self._name!r} {'active' if self.active else 'inactive'}>"

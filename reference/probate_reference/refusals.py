@@ -1,0 +1,86 @@
+"""Say why something was refused: one small class per reason.
+
+A caller has to tell "somebody else has this id" from "you were too late" without parsing prose, and
+a program in another language has to tell them apart by a word. So every refusal is a class of its
+own, and every class carries a ``code`` that never changes. A failure that is *not* ours, such as an
+exception raised by a setup or by a vetoing listener, is never wrapped: the caller gets the very
+object that was raised.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+__all__ = (
+    "Aborted",
+    "Disposed",
+    "IdExists",
+    "InvalidContent",
+    "LifecycleDisposed",
+    "OwnerDisposed",
+    "OwnerInactive",
+    "ProviderInactive",
+    "Refusal",
+    "WouldDeadlock",
+)
+
+
+class Refusal(Exception):
+    """The base of every refusal; ``code`` names the reason in one stable word."""
+
+    code: ClassVar[str] = "refused"
+
+
+class OwnerInactive(Refusal):
+    """Raised when an owner that is not active, or an agent that began to end, is asked to own something new."""
+
+    code = "owner-inactive"
+
+
+class ProviderInactive(Refusal):
+    """Raised when the agent provider is not active, or was unloaded while the creation was pending."""
+
+    code = "provider-inactive"
+
+
+class Aborted(Refusal):
+    """Raised when the creation signal was aborted before the creation had settled."""
+
+    code = "aborted"
+
+
+class IdExists(Refusal):
+    """Raised when a live session already has this id."""
+
+    code = "id-exists"
+
+
+class OwnerDisposed(Refusal):
+    """Raised when the owner began to end while the creation was pending."""
+
+    code = "owner-disposed"
+
+
+class LifecycleDisposed(Refusal):
+    """Raised when this one lifecycle was withdrawn or disposed while the creation was pending."""
+
+    code = "lifecycle-disposed"
+
+
+class Disposed(Refusal):
+    """Raised when input is offered to an agent that has been disposed."""
+
+    code = "disposed"
+
+
+class InvalidContent(Refusal):
+    """Raised when a text cannot be stored without loss: it is no string, or it is not valid Unicode."""
+
+    code = "invalid-content"
+
+
+class WouldDeadlock(RuntimeError):
+    """Raised when code that a call waits for awaits that very call, for example a cleanup that awaits its own teardown.
+
+    The call itself is not harmed: it goes on, and others may still await it.
+    """

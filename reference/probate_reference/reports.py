@@ -1,0 +1,37 @@
+"""Report what was contained.
+
+A listener, a cleanup or a callback that fails must not change what happens to the agent. It must
+not vanish either. Each such failure goes to one function, which the embedder may give; the default
+writes it to the log.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TypeAlias
+
+__all__ = ("Report", "log_report")
+
+Report: TypeAlias = Callable[[str, BaseException], object]
+"""Called with the place of the failure (such as ``listener session/created`` or ``cleanup``) and the failure."""
+
+_logger = logging.getLogger("probate_reference")
+
+
+def log_report(place: str, failure: BaseException) -> None:
+    """Write a contained failure to the log of this package."""
+    _logger.error("contained failure in %s: %r", place, failure, exc_info=failure)
+
+
+def contained(report: Report) -> Report:
+    """Return a report that cannot fail itself: what the given one raises goes to the log."""
+
+    def guarded(place: str, failure: BaseException) -> None:
+        try:
+            report(place, failure)
+        except Exception as second:
+            log_report(place, failure)
+            log_report("report", second)
+
+    return guarded

@@ -1,0 +1,155 @@
+"""Open a runtime, and leave it with nothing left behind.
+
+A runtime owns one task group, and everything that is asynchronous in it is a task of that group:
+when the ``async with`` block is left there is no agent, no flush and no background listener any
+more. Leaving it normally unloads every owner and the provider, and waits as long as the work in
+flight takes. Leaving it with an exception, or being cancelled from outside, cancels the work in
+flight; the logs are still closed and flushed and the cleanups still run, shielded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from anyio import create_task_group
+
+from .kernel import Kernel
+from .owners import Owner, Provider
+from .reports import contained, log_report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import TracebackType
+
+    from .events import EventBus
+    from .registry import AgentRegistry
+    from .reports import Report
+    from .seams import Flush, Model, Prepare, Tool
+    from .session import SessionStore
+
+__all__ = ("Runtime", "RuntimeStatistics")
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeStatistics:
+    """A runtime at one moment.
+
+    :ivar owners: how many owners it knows
+    :ivar agents: how many agents are registered
+    :ivar sessions: how many sessions are live
+    :ivar lifecycles: how many lifecycles there are, pending and ending ones included
+    """
+
+    owners: int
+    agents: int
+    sessions: int
+    lifecycles: int
+
+
+class Runtime:
+    """Holds agents, and everything that they share.
+
+    :param model: the model of all agents
+    :param tool: carries out tool calls; without it every call has an error as its result
+    :param prepare: awaited before each step opens
+    :param flush: listeners that make logs safe; see also :meth:`on_flush`
+    :param report: called with the place and the failure of everything that was contained; the
+        default writes to the log
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        tool: Tool | None = None,
+        prepare: Prepare | None = None,
+        flush: Iterable[Flush] = (),
+        report: Report = log_report,
+    ) -> None:
+        self._kernel = Kernel(model, tool, prepare, contained(report))
+        self._provider = Provider(self._kernel)
+        self._owners: dict[str, Owner] = {}
+        for listener in flush:
+            self.on_flush(listener)
+
+    @property
+    def events(self) -> EventBus:
+        """The bus that tells what happens."""
+        return self._kernel.events
+
+    @property
+    def agents(self) -> AgentRegistry:
+        """The registry of the live agents."""
+        return self._kernel.agents
+
+    @property
+    def sessions(self) -> SessionStore:
+        """The store of the live sessions."""
+        return self._kernel.sessions
+
+    @property
+    def provider(self) -> Provider:
+        """The maker of all agents; unloading it ends them all."""
+        return self._provider
+
+    def owner(self, name: str) -> Owner:
+        """Return the owner of this name; it is made, and active, when first asked for."""
+        owner = self._owners.get(name)
+        if owner is None:
+            owner = self._owners[name] = Owner(self._kernel, self._provider, name)
+        return owner
+
+    def on_flush(self, listener: Flush) -> Callable[[], None]:
+        """Install a flush listener; it is awaited in every flush that begins from now on.
+
+        :param listener: makes a log safe; it is never cancelled
+        :return: a function that removes it
+        """
+        key = object()
+        self._kernel.flushes[key] = listener
+
+        def remove() -> None:
+            self._kernel.flushes.pop(key, None)
+
+        return remove
+
+    def statistics(self) -> RuntimeStatistics:
+        """Return the state of the runtime at this moment."""
+        return RuntimeStatistics(
+            owners=len(self._owners),
+            agents=len(self.agents),
+            sessions=len(self.sessions),
+            lifecycles=self._kernel.lifecycles,
+        )
+
+    async def __aenter__(self) -> Self:
+        """Start the runtime.
+
+        :raises RuntimeError: if it was started before
+        """
+        self._kernel.start(create_task_group())
+        await self._kernel.require_running().__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        """End every agent and wait for all of it; then the runtime has ended for good."""
+        task_group = self._kernel.require_running()
+        for owner in self._owners.values():
+            _ = owner._incarnation.unload()
+        _ = self._provider._incarnation.unload()
+        self._kernel.closing = True
+        try:
+            if isinstance(exc_value, Exception):
+                # A task group would wrap what the block raised; the embedder wants it as it is.
+                task_group.cancel_scope.cancel()
+                await task_group.__aexit__(None, None, None)
+                return None
+            return await task_group.__aexit__(exc_type, exc_value, traceback)
+        finally:
+            self._kernel.task_group = None
