@@ -71,7 +71,8 @@ def leave_frames() -> None:
 class Call(Generic[T]):
     """An operation that has begun; await it for its end.
 
-    Await it as often and from as many tasks as you like. Cancelling a task that awaits it does not cancel the operation.
+    Await it as often and from as many tasks as you like. Cancelling a task that awaits it does not
+    cancel the operation.
     """
 
     __slots__ = ("_event", "_failure", "_settled", "_value")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from anyio import CancelScope
 
+from .agent import Handle
 from .calls import Call, Frame, returned
 from .events import AgentCreated, SessionCreated, SessionStart, StartSource
 from .kernel import is_failure
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ("Creation", "publish", "run_setup")
 
 
-class Creation(Call["Handle"]):
+class Creation(Call[Handle]):
     """A creation that has begun; await it for the handle."""
 
     __slots__ = ("_lifecycle",)
