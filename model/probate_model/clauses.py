@@ -31,7 +31,7 @@ class Clause:
 
     ``source`` names the section of the seeds (S1 is the lifecycle note, S2 the one-id note) or of the fact sheet;
     ``seen`` names the kinds of event through which it is observed; ``choice`` names the edition choice that changes
-    it, if one does.
+    it, if one does; ``needs`` names the ops, gates and features without which it can't be demanded.
     """
 
     id: str
@@ -42,6 +42,8 @@ class Clause:
     level: Level = Level.MUST
     profile: str = "core"
     choice: str | None = None
+    needs: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
 
 
 CLAUSES: dict[str, Clause] = {}
@@ -55,10 +57,12 @@ def _clause(
     *seen: str,
     level: Level = Level.MUST,
     choice: str | None = None,
+    needs: tuple[str, ...] = (),
+    codes: tuple[str, ...] = (),
 ) -> None:
     if name in CLAUSES:
         raise ValueError(f"clause {name} is defined twice")
-    CLAUSES[name] = Clause(name, sentence, why, source, seen, level, "core", choice)
+    CLAUSES[name] = Clause(name, sentence, why, source, seen, level, "core", choice, needs, codes)
 
 
 class Demand(NamedTuple):
@@ -137,6 +141,8 @@ _clause(
     "What is created then would outlive the one that is to end it.",
     "S1 2; sheet C.2",
     "settled",
+    needs=("unload_owner",),
+    codes=("owner-inactive",),
 )
 _clause(
     "CREATE-03",
@@ -144,6 +150,8 @@ _clause(
     "The provider co-owns every agent that it makes.",
     "S1 2; sheet C31",
     "settled",
+    needs=("unload_provider",),
+    codes=("provider-inactive",),
 )
 _clause(
     "CREATE-04",
@@ -151,6 +159,8 @@ _clause(
     "The caller no longer wants it.",
     "sheet C.2",
     "settled",
+    needs=("signal",),
+    codes=("aborted",),
 )
 _clause(
     "CREATE-05",
@@ -158,6 +168,7 @@ _clause(
     "One live session per id is what makes the id an owner token.",
     "S1 Session owner tokens; S2",
     "settled",
+    codes=("id-exists",),
 )
 _clause(
     "CREATE-06",
@@ -165,6 +176,8 @@ _clause(
     "Setup may never return, so the caller needs a way out.",
     "sheet C2",
     "settled",
+    needs=("signal", "abort"),
+    codes=("aborted",),
 )
 _clause(
     "CREATE-07",
@@ -173,6 +186,7 @@ _clause(
     "sheet C3",
     "agent/status",
     "agent/disposed",
+    needs=("signal", "abort"),
 )
 _clause(
     "CREATE-08",
@@ -180,6 +194,7 @@ _clause(
     "A failure that is replaced by another one can't be understood.",
     "sheet C4, C14",
     "settled",
+    needs=("setup",),
 )
 _clause(
     "CREATE-09",
@@ -188,6 +203,8 @@ _clause(
     "S1 2; sheet C7, C8",
     "settled",
     "session/created",
+    needs=("unload_owner",),
+    codes=("owner-disposed",),
 )
 _clause(
     "CREATE-10",
@@ -195,6 +212,8 @@ _clause(
     "An agent's scope resolves through its provider.",
     "S1 2; sheet C10",
     "settled",
+    needs=("unload_provider",),
+    codes=("provider-inactive",),
 )
 _clause(
     "CREATE-11",
@@ -202,6 +221,8 @@ _clause(
     "Listeners and owners may end one lifecycle before its handle exists.",
     "sheet C16",
     "settled",
+    needs=("withdraw",),
+    codes=("lifecycle-disposed",),
 )
 _clause(
     "CREATE-12",
@@ -210,6 +231,7 @@ _clause(
     "S1 Session owner tokens; sheet C6",
     "settled",
     "session/created",
+    codes=("id-exists",),
 )
 _clause(
     "CREATE-13",
@@ -218,6 +240,7 @@ _clause(
     "S1 2; sheet C4",
     "settled",
     "scope/cleanup",
+    needs=("cleanup",),
 )
 _clause(
     "CREATE-14",
@@ -256,6 +279,7 @@ _clause(
     "sheet C14, L9",
     "agent/created",
     "agent/disposed",
+    needs=("react", "throw"),
 )
 _clause(
     "PUBLISH-05",
@@ -264,6 +288,7 @@ _clause(
     "sheet C15, L9",
     "agent/disposed",
     "session/disposed",
+    needs=("react", "throw"),
 )
 _clause(
     "PUBLISH-06",
@@ -272,6 +297,7 @@ _clause(
     "sheet C16, C19, M39",
     "agent/created",
     "agent/session-start",
+    needs=("react",),
 )
 _clause(
     "PUBLISH-07",
@@ -281,6 +307,7 @@ _clause(
     "session/disposed",
     "agent/disposed",
     "settled",
+    needs=("react",),
 )
 _clause(
     "PUBLISH-08",
@@ -288,6 +315,7 @@ _clause(
     "Its status is nobody's business: nobody was told of it.",
     "sheet D.2, T13",
     "agent/status",
+    needs=("react",),
 )
 # The inbox.
 _clause(
@@ -296,6 +324,7 @@ _clause(
     "Acceptance is synchronous; what is accepted is never silently lost.",
     "S1 Consequences; sheet A.2",
     "agent/queued",
+    needs=("send",),
 )
 _clause(
     "INBOX-02",
@@ -305,6 +334,7 @@ _clause(
     "settled",
     "agent/queued",
     choice="disposed_status",
+    needs=("send",),
 )
 _clause(
     "INBOX-03",
@@ -313,6 +343,7 @@ _clause(
     "sheet A34",
     "settled",
     "agent/queued",
+    needs=("send",),
 )
 _clause(
     "INBOX-04",
@@ -320,6 +351,7 @@ _clause(
     "There is no turn to join, and input must not be stranded.",
     "sheet A32, M23",
     "agent/queued",
+    needs=("steer",),
 )
 _clause(
     "INBOX-05",
@@ -327,6 +359,7 @@ _clause(
     "It joins the running turn instead of waiting for one of its own.",
     "sheet A.2",
     "agent/queued",
+    needs=("steer",),
 )
 _clause(
     "INBOX-06",
@@ -334,6 +367,7 @@ _clause(
     "A prompt accepted after a cancel shares no turn with one before it.",
     "S1 1; sheet B1, L4, M24",
     "log",
+    needs=("send",),
 )
 _clause(
     "INBOX-07",
@@ -341,6 +375,7 @@ _clause(
     "Steering that comes too late is a prompt like any other.",
     "sheet B3, B5, B7",
     "log",
+    needs=("steer", "send"),
 )
 # Cancel.
 _clause(
@@ -350,6 +385,7 @@ _clause(
     "S1 1; sheet L6, M11",
     "agent/cancel-requested",
     choice="cancel_requested",
+    needs=("cancel", "send"),
 )
 _clause(
     "CANCEL-02",
@@ -358,6 +394,7 @@ _clause(
     "S1 1; sheet A1, M12",
     "agent/cancel-requested",
     choice="idle_cancel",
+    needs=("cancel",),
 )
 _clause(
     "CANCEL-03",
@@ -367,6 +404,7 @@ _clause(
     "log",
     "agent/status",
     choice="pre_run_cancel",
+    needs=("cancel", "send"),
 )
 _clause(
     "CANCEL-04",
@@ -375,6 +413,7 @@ _clause(
     "S1 1; sheet L5, L26, M1, M7",
     "agent/status",
     "log",
+    needs=("cancel", "send"),
 )
 _clause(
     "CANCEL-05",
@@ -382,6 +421,7 @@ _clause(
     "Work in flight can only stop if it is told.",
     "S1 1; sheet A.2",
     "signal",
+    needs=("cancel", "send", "model"),
 )
 _clause(
     "CANCEL-06",
@@ -389,6 +429,7 @@ _clause(
     "A cause that changes after it was heard can't be acted on.",
     "sheet A20, M14",
     "signal",
+    needs=("cancel", "send", "model"),
 )
 _clause(
     "CANCEL-07",
@@ -396,6 +437,7 @@ _clause(
     "The log stays balanced on every path.",
     "sheet B.2, M26, M27",
     "log",
+    needs=("cancel", "send"),
 )
 _clause(
     "CANCEL-08",
@@ -404,6 +446,7 @@ _clause(
     "sheet A22, M16",
     "agent/cancel-requested",
     "signal",
+    needs=("cancel", "send"),
 )
 _clause(
     "CANCEL-09",
@@ -411,6 +454,7 @@ _clause(
     "The one stop verb must be safe to call always.",
     "sheet A.2, N3",
     "settled",
+    needs=("cancel",),
 )
 _clause(
     "CANCEL-10",
@@ -418,6 +462,7 @@ _clause(
     "It was meant for the turn that was stopped.",
     "sheet A18, M9",
     "log",
+    needs=("cancel", "steer"),
 )
 _clause(
     "CANCEL-11",
@@ -426,6 +471,7 @@ _clause(
     "S1 1; sheet A8",
     "agent/cancel-requested",
     choice="cancel_cause",
+    needs=("cancel", "send"),
 )
 _clause(
     "CANCEL-12",
@@ -434,6 +480,7 @@ _clause(
     "sheet A.2",
     "log",
     choice="partial_text_on_abort",
+    needs=("cancel", "send", "model"),
 )
 # Turns.
 _clause(
@@ -442,6 +489,7 @@ _clause(
     "The status is what schedulers and users go by.",
     "sheet B.2",
     "agent/status",
+    needs=("send",),
 )
 _clause(
     "TURN-02",
@@ -449,6 +497,7 @@ _clause(
     "The log is the only counter that survives.",
     "sheet B.1, L2, M38",
     "log",
+    needs=("send",),
 )
 _clause(
     "TURN-03",
@@ -456,6 +505,7 @@ _clause(
     "What the turn is about.",
     "sheet B.2",
     "log",
+    needs=("send",),
 )
 _clause(
     "TURN-04",
@@ -464,6 +514,7 @@ _clause(
     "sheet B.2",
     "log",
     choice="user_message",
+    needs=("send",),
 )
 _clause(
     "TURN-05",
@@ -471,6 +522,7 @@ _clause(
     "It is what comes next.",
     "sheet B.2",
     "log",
+    needs=("send",),
 )
 _clause(
     "TURN-06",
@@ -478,6 +530,7 @@ _clause(
     "Balance.",
     "sheet L1",
     "log",
+    needs=("send",),
 )
 _clause(
     "TURN-07",
@@ -485,6 +538,7 @@ _clause(
     "A turn left open is a torn log.",
     "sheet L1, M26",
     "log",
+    needs=("send",),
 )
 _clause(
     "TURN-09",
@@ -493,6 +547,7 @@ _clause(
     "sheet B1, T4",
     "agent/status",
     "log",
+    needs=("send",),
 )
 _clause(
     "TURN-10",
@@ -502,6 +557,7 @@ _clause(
     "agent/error",
     "log",
     choice="error_ends",
+    needs=("send",),
 )
 _clause(
     "TURN-11",
@@ -509,6 +565,7 @@ _clause(
     "Half a tool call must not be carried out.",
     "sheet B11",
     "log",
+    needs=("send",),
 )
 _clause(
     "TURN-13",
@@ -516,6 +573,7 @@ _clause(
     "A number is how a record is found again.",
     "sheet F.2, L14",
     "log",
+    needs=("send",),
 )
 _clause(
     "TOOL-01",
@@ -523,6 +581,7 @@ _clause(
     "A call that is not logged can't be answered.",
     "sheet B.2",
     "log",
+    needs=("send", "tool"),
 )
 _clause(
     "TOOL-02",
@@ -530,6 +589,7 @@ _clause(
     "A pending call without a result poisons the next request.",
     "sheet B31, M28",
     "log",
+    needs=("send", "tool"),
 )
 _clause(
     "TOOL-03",
@@ -537,6 +597,7 @@ _clause(
     "Every call of an answer has a result.",
     "sheet A16, M28",
     "log",
+    needs=("send", "tool"),
 )
 # Injection.
 _clause(
@@ -545,6 +606,7 @@ _clause(
     "It belongs there.",
     "sheet A.2",
     "log",
+    needs=("inject",),
 )
 _clause(
     "INJECT-02",
@@ -552,6 +614,7 @@ _clause(
     "A record outside of any turn is lost as a torn tail.",
     "sheet A33, M37",
     "log",
+    needs=("inject",),
 )
 _clause(
     "INJECT-03",
@@ -559,6 +622,7 @@ _clause(
     "No turn's closing flush would carry it.",
     "sheet T9",
     "session/flush",
+    needs=("inject",),
 )
 _clause(
     "INJECT-04",
@@ -566,6 +630,7 @@ _clause(
     "Nothing may come between a call and its result.",
     "sheet A.2",
     "log",
+    needs=("inject",),
 )
 # Flush and idle.
 _clause(
@@ -575,6 +640,7 @@ _clause(
     "S1 2; sheet B.2",
     "session/flush",
     choice="closing_flush",
+    needs=("send",),
 )
 _clause(
     "FLUSH-02",
@@ -582,6 +648,7 @@ _clause(
     "The turn is already closed.",
     "sheet B12, M36",
     "agent/error",
+    needs=("send",),
 )
 _clause(
     "FLUSH-03",
@@ -590,6 +657,7 @@ _clause(
     "sheet B13, M31",
     "agent/status",
     "log",
+    needs=("send",),
 )
 _clause(
     "FLUSH-04",
@@ -597,6 +665,7 @@ _clause(
     "A flush that leaves the last record out keeps nothing safe.",
     "sheet B.2, F.3",
     "session/flush",
+    needs=("send",),
 )
 _clause(
     "IDLE-01",
@@ -604,6 +673,7 @@ _clause(
     "Others wait for it.",
     "sheet B.2",
     "agent/status",
+    needs=("send",),
 )
 _clause(
     "IDLE-02",
@@ -611,6 +681,7 @@ _clause(
     "A waiter that a cancel forgets hangs its caller.",
     "S1 1; sheet L24, M4",
     "settled",
+    needs=("await_idle",),
 )
 _clause(
     "IDLE-04",
@@ -618,6 +689,7 @@ _clause(
     "True quiescence, not just the flip of a status.",
     "S1 2; sheet B15, M34",
     "settled",
+    needs=("await_idle", "dispose"),
 )
 # Disposal.
 _clause(
@@ -633,6 +705,7 @@ _clause(
     "A turn that is not told never ends.",
     "sheet D.2",
     "signal",
+    needs=("send", "model"),
 )
 _clause(
     "DISPOSE-03",
@@ -649,6 +722,7 @@ _clause(
     "sheet D.2, N2",
     "log",
     choice="precedence",
+    needs=("send",),
 )
 _clause(
     "DISPOSE-05",
@@ -678,6 +752,7 @@ _clause(
     "S1 2; sheet D.2, N9",
     "scope/cleanup",
     choice="teardown",
+    needs=("cleanup",),
 )
 _clause(
     "DISPOSE-10",
@@ -686,6 +761,7 @@ _clause(
     "sheet D14, M61",
     "log",
     "agent/status",
+    needs=("send",),
 )
 # Owners.
 _clause(
@@ -696,6 +772,7 @@ _clause(
     "agent/status",
     "signal",
     "agent/disposed",
+    needs=("unload_owner",),
 )
 _clause(
     "OWNER-03",
@@ -703,6 +780,7 @@ _clause(
     "Unloaded means gone.",
     "S1 2; sheet D5, M63",
     "settled",
+    needs=("unload_owner",),
 )
 _clause(
     "OWNER-05",
@@ -710,6 +788,7 @@ _clause(
     "What was made resolves through the provider until then.",
     "S1 2; sheet C24, D7, M49",
     "settled",
+    needs=("unload_provider",),
 )
 # The registries.
 _clause(
@@ -718,6 +797,7 @@ _clause(
     "The registry is how everybody finds an agent.",
     "sheet E.2",
     "settled",
+    needs=("look",),
 )
 _clause(
     "REGISTRY-02",

@@ -54,6 +54,7 @@ class Reason(StrEnum):
     DUE = "due"
     EXTRA = "extra"
     SNAPSHOT = "snapshot"
+    NEVER_QUIET = "never quiet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,36 +77,38 @@ class Branch(NamedTuple):
     rest: tuple[Expected, ...] = ()
 
 
-Claimed = Callable[[Event], bool]
-"""Tells whether a backend claims to show an event; what it does not claim is erased from both sides."""
+class View(NamedTuple):
+    """How much of the model a backend claims to show; what it does not is erased from both sides."""
+
+    event: Callable[[Event], Event | None] = lambda event: event
+    snapshot: Callable[[Snapshot], Snapshot] = lambda seen: seen
 
 
-def everything(_: Event) -> bool:
-    """Claim every event."""
-    return True
+EVERYTHING: Final = View()
+"""The view of a backend that claims to show everything."""
 
 
 class Worlds:
     """The worlds that a backend may be in. A value: every method gives a new one."""
 
-    __slots__ = ("branches", "claimed", "silences")
+    __slots__ = ("branches", "silences", "view")
 
     def __init__(
         self,
         branches: Iterable[Branch],
-        claimed: Claimed = everything,
+        view: View = EVERYTHING,
         silences: tuple[Silence, ...] = (),
     ) -> None:
         self.branches = tuple(dict.fromkeys(branches))
-        self.claimed = claimed
+        self.view = view
         self.silences = silences
         if len(self.branches) > BOUND:
             raise TooManyWorlds(len(self.branches))
 
     @classmethod
-    def of(cls, world: World, claimed: Claimed = everything) -> Worlds:
+    def of(cls, world: World, view: View = EVERYTHING) -> Worlds:
         """Give the set that holds one world."""
-        return cls([Branch(world)], claimed)
+        return cls([Branch(world)], view)
 
     @property
     def first(self) -> World:
@@ -120,10 +123,10 @@ class Worlds:
             for item in items:
                 outcome = apply(world, item)
                 world = outcome.world
-                rest += self._claimed(outcome.expected)
+                rest += self.show(outcome.expected)
                 silences += outcome.silences
             branches.append(Branch(world, rest))
-        return Worlds(branches, self.claimed, tuple(silences))
+        return Worlds(branches, self.view, tuple(silences))
 
     def observe(self, event: Event) -> tuple[Worlds, Expected] | Divergence:
         """Advance by one observed event.
@@ -133,15 +136,16 @@ class Worlds:
         """
         after: dict[Branch, Expected] = {}
         silences: list[Silence] = list(self.silences)
+        shown = self.view.event(event)
         for world, rest in self._next(silences):
-            if same(rest[0].event, event):
+            if shown is not None and same(rest[0].event, shown):
                 after.setdefault(Branch(world, rest[1:]), rest[0])
                 if len(after) > BOUND:
                     raise TooManyWorlds(len(after))
         if not after:
             return self._explain(event)
         kept = tuple(dict.fromkeys(silences))
-        return Worlds(after, self.claimed, kept), next(iter(after.values()))
+        return Worlds(after, self.view, kept), next(iter(after.values()))
 
     def rest(self, seen: Snapshot | None = None) -> Worlds | Divergence:
         """Advance to rest: keep the worlds in which nothing is owed and whose registries are as seen.
@@ -154,17 +158,27 @@ class Worlds:
             owed = self._allowed()
             return Divergence(owed[0].demand.clause, Reason.OWED, None, _events(owed))
         if seen is not None:
-            agreeing = [world for world in quiet if snapshot(world) == seen]
+            agreeing = [world for world in quiet if self._look(world) == self.view.snapshot(seen)]
             if not agreeing:
-                allowed = tuple(dict.fromkeys(snapshot(world) for world in quiet))
+                allowed = tuple(dict.fromkeys(self._look(world) for world in quiet))
                 return Divergence("REGISTRY-02", Reason.SNAPSHOT, seen, allowed)
             quiet = dict.fromkeys(agreeing)
-        return Worlds([Branch(bind(world)) for world in quiet], self.claimed)
+        return Worlds([Branch(bind(world)) for world in quiet], self.view)
 
-    def _claimed(self, expected: tuple[Expected, ...]) -> tuple[Expected, ...]:
-        if self.claimed is everything:
+    def owed(self) -> str | None:
+        """Give the clause of what is still owed; none if nothing is."""
+        allowed = self._allowed()
+        return allowed[0].demand.clause if allowed else None
+
+    def show(self, expected: tuple[Expected, ...]) -> tuple[Expected, ...]:
+        """Give what the backend claims to show of these events."""
+        if self.view is EVERYTHING:
             return expected
-        return tuple(entry for entry in expected if self.claimed(entry.event))
+        shown = ((self.view.event(entry.event), entry.demand) for entry in expected)
+        return tuple(Expected(event, demand) for event, demand in shown if event is not None)
+
+    def _look(self, world: World) -> Snapshot:
+        return self.view.snapshot(snapshot(world))
 
     def _silent_closure(self, silences: list[Silence]) -> Iterator[tuple[World, list[Branch]]]:
         """Give every world that silent steps lead to, each with the branches that its other steps lead to."""
@@ -184,7 +198,7 @@ class Worlds:
                 for step in enabled(world):
                     outcome = fire(world, step)
                     silences += outcome.silences
-                    expected = self._claimed(outcome.expected)
+                    expected = self.show(outcome.expected)
                     if expected:
                         loud.append(Branch(outcome.world, expected))
                     else:
@@ -216,7 +230,7 @@ class Worlds:
             expected, field = other
             return Divergence(expected.demand.of_field(field), Reason.FIELD, event, events, field)
         for branch in self.branches:
-            later = (*branch.rest, *settle(branch.world).expected)
+            later = (*branch.rest, *self.show(settle(branch.world).expected))
             for expected in later:
                 if same(expected.event, event):
                     return Divergence(expected.demand.edge, Reason.EARLY, event, events)

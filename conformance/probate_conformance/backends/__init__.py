@@ -1,0 +1,1 @@
+"""Backends: what the kit checks, and how each is reached."""

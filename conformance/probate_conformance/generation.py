@@ -1,0 +1,330 @@
+"""Generation: random traces, weighted toward races.
+
+A trace is a pure function of a seed, a number, and what the backend can carry out. The generator looks at one thing
+only: the model's canonical run of what it has generated so far. That tells it what is live, what waits at a gate and
+what has returned, so that most items mean something when they are carried out; it never looks at a backend. The order
+of its draws *is* the algorithm: ``randomness`` says how a draw is made, and here each draw is one call, top to bottom.
+
+    1. the world: one owner or two, the provider loaded
+    2. the length: 20 to 60 items; every eighth trace is short, 4 to 19
+    3. until the length is reached: a settle, with a chance of 2 in 7; else an item, drawn by its weight from those that
+       can be made now; then what that item needs (whose agent, which gate, which text), each drawn in order
+    4. the schedule: first in, first out
+
+A tenth of the references go to agents that have ended, so that what is refused is reached too. Ids come from a pool
+of three, so that creations meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from probate_conformance.manifest import FEATURES, OP_NAMES, Unclaimed
+from probate_conformance.randomness import SplitMix64, stream_of
+from probate_conformance.trace import Trace
+from probate_model.alphabet.events import EVENT_KINDS, Status
+from probate_model.alphabet.gates import Gate, GateKind, GateOutcome, Temper, fixed_outcomes
+from probate_model.alphabet.items import (
+    Action,
+    BurstItem,
+    Hold,
+    Item,
+    Open,
+    Pattern,
+    Plan,
+    React,
+    Reject,
+    Release,
+    Scalar,
+    Settle,
+    Throw,
+    WorldSpec,
+)
+from probate_model.alphabet.names import BAD_TEXT, THIS, AgentId, Label, OwnerName, Tag, Text
+from probate_model.alphabet.ops import (
+    Abort,
+    AwaitIdle,
+    By,
+    ByAgent,
+    ByOwner,
+    Cancel,
+    Cause,
+    Create,
+    CreationSignal,
+    Dispose,
+    Inject,
+    LoadOwner,
+    LoadProvider,
+    Look,
+    Op,
+    Send,
+    Setup,
+    Steer,
+    UnloadOwner,
+    UnloadProvider,
+    Withdraw,
+)
+from probate_model.machine import apply, settle
+from probate_model.world import Agent, Returned, Stage, Teardown, World, new_world
+
+_OWNERS: Final = (OwnerName("host"), OwnerName("side"))
+_IDS: Final = (AgentId("a"), AgentId("b"), AgentId("c"))
+_MOST_LIVE: Final = 5
+_GATES: Final = (
+    (4, GateKind.MODEL),
+    (3, GateKind.FLUSH),
+    (3, GateKind.SETUP),
+    (2, GateKind.CLEANUP),
+    (2, GateKind.TOOL),
+    (1, GateKind.PREPARE),
+)
+_HEARD: Final = (
+    (3, "session/created"),
+    (3, "agent/created"),
+    (3, "agent/session-start"),
+    (5, "agent/status"),
+    (2, "agent/queued"),
+    (2, "agent/cancel-requested"),
+    (1, "agent/error"),
+    (3, "signal"),
+    (6, "log"),
+    (2, "session/flush"),
+    (2, "agent/disposed"),
+    (2, "session/disposed"),
+)
+_RECORDS: Final = ("turn/start", "user/message", "step/start", "assistant/message", "tool/call", "step/end", "turn/end")
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """What traces are made of: all that a backend does not leave unclaimed."""
+
+    ops: frozenset[str] = frozenset(OP_NAMES) - {"resume"}
+    gates: frozenset[str] = frozenset(GateKind) - {"load"}
+    events: frozenset[str] = frozenset(EVENT_KINDS)
+    features: frozenset[str] = frozenset(FEATURES)
+
+    @classmethod
+    def of(cls, unclaimed: Unclaimed) -> Palette:
+        """Give what a manifest leaves."""
+        whole = cls()
+        return cls(
+            whole.ops - set(unclaimed.ops),
+            whole.gates - set(unclaimed.gates),
+            whole.events - set(unclaimed.events),
+            whole.features - set(unclaimed.features),
+        )
+
+
+EVERYTHING: Final = Palette()
+
+
+def generate(seed: int, number: int, palette: Palette = EVERYTHING) -> Trace:
+    """Generate the ``number``-th trace of a seed."""
+    return _Generator(stream_of(seed, number), palette).trace()
+
+
+@dataclass(slots=True)
+class _Generator:
+    random: SplitMix64
+    palette: Palette
+    items: list[Item] = field(default_factory=list)
+    spec: WorldSpec = field(default_factory=WorldSpec)
+    world: World = field(default_factory=new_world)
+    count: int = 0
+
+    def trace(self) -> Trace:
+        self.spec = WorldSpec(_OWNERS[: 1 + self.random.below(2)])
+        self.world = new_world(self.spec)
+        short = self.random.below(8) == 0
+        length = 4 + self.random.below(16) if short else 20 + self.random.below(41)
+        while len(self.items) < length:
+            if self.random.below(7) < 2:
+                self._settle()
+            else:
+                self._add(self.random.weighted(self._kinds())())
+        return Trace.model_construct(world=self.spec, items=tuple(self.items))
+
+    # The world as it would be now.
+
+    def _settle(self) -> None:
+        if self.items and not isinstance(self.items[-1], Settle):
+            self.items.append(Settle())
+            self.world = settle(self.world).world
+
+    def _add(self, item: BurstItem) -> None:
+        self.items.append(item)
+        self.world = apply(self.world, item).world
+
+    def _label(self, prefix: str) -> Label:
+        self.count += 1
+        return Label(f"{prefix}{self.count}")
+
+    def _text(self) -> Text:
+        if self.random.below(20) == 0:
+            return BAD_TEXT
+        self.count += 1
+        return Text(f"t{self.count}")
+
+    def _live(self) -> list[Agent]:
+        return [agent for agent in self.world.agents if agent.teardown is not Teardown.DONE]
+
+    def _bound(self) -> list[Agent]:
+        return [agent for agent in self.world.agents if agent.returned is Returned.BOUND]
+
+    def _agent(self) -> Label:
+        """Draw an agent that can be named: mostly one that takes input."""
+        bound = self._bound()
+        taking = [agent for agent in bound if agent.status is not Status.DISPOSED]
+        if taking and self.random.below(10):
+            # The youngest is drawn most often: it is the one whose story is not told yet.
+            return taking[-1 - min(self.random.below(3), self.random.below(len(taking)), len(taking) - 1)].label
+        return self.random.choose(bound).label
+
+    # Which items can be made now, and how likely each is.
+
+    def _kinds(self) -> list[tuple[int, Callable[[], BurstItem]]]:
+        world, ops = self.world, self.palette.ops
+        bound = self._bound()
+        kinds: list[tuple[int, Callable[[], BurstItem]]] = []
+
+        def offer(weight: int, make: Callable[[], BurstItem], *names: str, when: object = True) -> None:
+            if when and all(name in ops for name in names):
+                kinds.append((weight, make))
+
+        offer(10 if len(self._live()) < 2 else 5, self._create, "create", when=len(self._live()) < _MOST_LIVE)
+        offer(12, lambda: Send(self._label("s"), self._agent(), self._text()), "send", when=bound)
+        offer(4, lambda: Steer(self._label("s"), self._agent(), self._text()), "steer", when=bound)
+        offer(3, lambda: Inject(self._label("i"), self._agent(), self._text()), "inject", when=bound)
+        offer(8, self._cancel, "cancel", when=bound)
+        offer(5, lambda: AwaitIdle(self._label("w"), self._agent()), "await_idle", when=bound)
+        offer(4, lambda: Dispose(self._label("d"), self._agent()), "dispose", when=bound)
+        pending = [agent for agent in world.agents if agent.stage < Stage.LIVE]
+        armed = [agent for agent in pending if agent.signal is CreationSignal.ARMED]
+        offer(2, lambda: self._abort(armed), "abort", when=armed or self._armed())
+        offer(3 if pending else 1, lambda: self._withdraw(pending), "withdraw", when=world.agents)
+        active = [owner.name for owner in world.owners if owner.active and owner.name]
+        ended = [owner.name for owner in world.owners if not owner.active and owner.name]
+        offer(
+            2, lambda: UnloadOwner(self._label("u"), self.random.choose(self.spec.owners)), "unload_owner", when=active
+        )
+        offer(1, lambda: UnloadProvider(self._label("u")), "unload_provider", when=world.agents)
+        offer(8, lambda: LoadOwner(self._label("l"), self.random.choose(ended)), "load_owner", when=ended)
+        offer(8, lambda: LoadProvider(self._label("l")), "load_provider", when=not world.provider.active)
+        offer(2, lambda: Look(self._label("k")), "look")
+        held = [state.gate for state in world.gates if state.held]
+        waiting = [gate for gate in held if _waits(world, gate)]
+        offer(9, self._hold, when=self._targets())
+        offer(12, lambda: self._release(waiting), when=waiting)
+        offer(2, lambda: Open(self.random.choose(held)), when=held)
+        offer(5, self._plan, when=self._targets())
+        offer(8, self._react, when="react" in self.palette.features and self._live())
+        return kinds
+
+    def _armed(self) -> list[Agent]:
+        return [agent for agent in self.world.agents if agent.signal is CreationSignal.ARMED]
+
+    # The items.
+
+    def _create(self, label: Label | None = None, *, inside: bool = False) -> Create:
+        label = label or self._label("c")
+        features = self.palette.features
+        setup = Setup.PLAIN if "setup" in features and self.random.below(5) < 2 else Setup.NONE
+        cleanup = "cleanup" in features and self.random.below(5) < 2
+        signal = CreationSignal.NONE
+        if "signal" in features:
+            signal = self.random.weighted(
+                [(12, CreationSignal.NONE), (5, CreationSignal.ARMED), (1, CreationSignal.PRE_ABORTED)]
+            )
+        by: By = ByOwner(self.random.choose(self.spec.owners))
+        if "by-agent" in features and self.random.below(6) == 0:
+            if inside and self.random.below(2):
+                by = ByAgent(THIS)
+            elif self._bound():
+                by = ByAgent(self._agent())
+        return Create(label, self.random.choose(_IDS), by, setup, cleanup, signal)
+
+    def _cancel(self, label: Label | None = None, agent: Label | None = None) -> Cancel:
+        cause = Cause.PARENT if self.random.below(3) == 0 else Cause.USER
+        return Cancel(label or self._label("x"), agent or self._agent(), cause)
+
+    def _abort(self, armed: list[Agent]) -> Abort:
+        return Abort(self._label("a"), self.random.choose(armed or self._armed()).label)
+
+    def _withdraw(self, pending: list[Agent]) -> Withdraw:
+        agents: Iterable[Agent] = pending or self.world.agents
+        return Withdraw(self._label("v"), self.random.choose(list(agents)).label)
+
+    def _targets(self) -> list[Label]:
+        """Whose gates are worth speaking of: what is live, and the creation to come."""
+        return [*(agent.label for agent in self._live()), Label(f"c{self.count + 1}")]
+
+    def _gate(self) -> Gate:
+        kinds = [(weight, kind) for weight, kind in _GATES if kind in self.palette.gates]
+        return Gate(self.random.weighted(kinds), self.random.choose(self._targets()))
+
+    def _hold(self) -> Hold:
+        deaf = "deaf" in self.palette.features and self.random.below(3) == 0
+        return Hold(self._gate(), Temper.DEAF if deaf else Temper.HONOURS)
+
+    def _outcome(self, kind: GateKind) -> GateOutcome:
+        outcomes = [(8 if place == 0 else 2, outcome) for place, outcome in enumerate(fixed_outcomes(kind))]
+        if kind is GateKind.MODEL and "tool" in self.palette.gates:
+            outcomes.append((6, GateOutcome(f"tools:{1 + self.random.below(3)}")))
+            outcomes.append((1, GateOutcome("max-tokens+tools:1")))
+        return self.random.weighted(outcomes)
+
+    def _release(self, waiting: list[Gate]) -> Release:
+        gate = self.random.choose(waiting)
+        return Release(gate, self._outcome(gate.kind))
+
+    def _plan(self) -> Plan:
+        gate = self._gate()
+        return Plan(gate, tuple(self._outcome(gate.kind) for _ in range(1 + self.random.below(3))))
+
+    def _react(self) -> React:
+        label = self._label("r")
+        kind = self.random.weighted([(weight, kind) for weight, kind in _HEARD if kind in self.palette.events])
+        where: list[tuple[str, Scalar]] = []
+        if kind == "log":
+            where.append(("record", self.random.choose(_RECORDS)))
+        elif kind == "agent/status":
+            statuses = ("running", "running", "idle", "idle", "disposed")
+            where.append(("status", self.random.choose(statuses)))
+        if self.random.below(3) == 0:
+            where.append(("agent", self.random.choose(self._live()).ref))
+        nth = 1 if self.random.below(4) else 2
+        many = 1 + (self.random.below(3) == 0) + (self.random.below(6) == 0)
+        actions: list[Action] = [self._action(Label(f"{label}.{place}"), kind) for place in range(many)]
+        if self.random.below(5) == 0 and "reject" in self.palette.features:
+            actions.append(Reject(Tag(f"{label}-late")))
+        throws = self.random.below(3 if kind in ("session/created", "agent/created") else 8) == 0
+        if throws and "throw" in self.palette.features:
+            actions.append(Throw(Tag(str(label))))
+        return React(label, Pattern(kind, tuple(where)), tuple(actions), nth)
+
+    def _action(self, label: Label, kind: str) -> Op:
+        bound, ops = self._bound(), self.palette.ops
+        this = THIS if not bound or self.random.below(4) else self._agent()
+        options: list[tuple[int, str, Callable[[], Op]]] = [
+            (6, "send", lambda: Send(label, this, self._text())),
+            (3, "steer", lambda: Steer(label, this, self._text())),
+            (2, "inject", lambda: Inject(label, this, self._text())),
+            (6, "cancel", lambda: self._cancel(label, this)),
+            (3, "await_idle", lambda: AwaitIdle(label, this)),
+            (3, "dispose", lambda: Dispose(label, this)),
+            (3, "withdraw", lambda: Withdraw(label, this)),
+            (2, "abort", lambda: Abort(label, this)),
+            (1, "unload_owner", lambda: UnloadOwner(label, self.random.choose(self.spec.owners))),
+            (1, "unload_provider", lambda: UnloadProvider(label)),
+            (3 if kind.endswith("disposed") else 1, "create", lambda: self._create(label, inside=True)),
+            (2, "look", lambda: Look(label)),
+        ]
+        return self.random.weighted([(weight, make) for weight, name, make in options if name in ops])()
+
+
+def _waits(world: World, gate: Gate) -> bool:
+    """Tell whether an arrival waits at a gate: whether a release would not be void."""
+    return not apply(world, Release(gate, fixed_outcomes(gate.kind)[0])).void

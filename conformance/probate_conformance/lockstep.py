@@ -1,0 +1,216 @@
+"""Lockstep: one trace, run on a backend and judged against the model burst by burst.
+
+The model goes first and is the only oracle. Its canonical run of a burst is compared with what was observed as a
+list; that is the fast path, and nearly always the end of it. Only on a mismatch is the set of worlds searched for a
+run that explains the observation. Since the fast path keeps one world where several may be possible, a divergence
+that comes after it is judged once more from the start with the whole set: the recorded observations are all that this
+needs.
+
+It is written as a conversation (see ``wire``), so the same code judges a backend in an event loop and one in another
+process.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from probate_conformance.errors import BackendBroke, BackendSilent
+from probate_conformance.trace import Trace
+from probate_conformance.wire import Burst, Close, Command, Open, Quiet, Reply
+from probate_model.alphabet.editions import EDITIONS
+from probate_model.alphabet.events import Event, Snapshot
+from probate_model.alphabet.items import BurstItem
+from probate_model.machine import apply, settle
+from probate_model.registry import snapshot
+from probate_model.run import Expected, Silence
+from probate_model.world import World, new_world
+from probate_model.worlds import Divergence, Reason, TooManyWorlds, View, Worlds
+
+
+class Verdict(StrEnum):
+    """What became of one trace, or of one clause."""
+
+    PASS = "pass"  # noqa: S105
+    FAIL = "fail"
+    INCONCLUSIVE = "inconclusive"
+    NOT_CLAIMED = "not claimed"
+    NOT_REACHED = "not reached"
+    BLOCKED = "blocked"
+    BROKEN = "harness error"
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One burst: the items that were sent, those that were void, and what came back."""
+
+    sent: tuple[BurstItem, ...]
+    void: tuple[BurstItem, ...]
+    events: tuple[Event, ...] = ()
+    snapshot: Snapshot | None = None
+    never_quiet: bool = False
+
+
+@dataclass(slots=True)
+class Examined:
+    """What one run of one trace showed."""
+
+    verdict: Verdict = Verdict.PASS
+    divergence: Divergence | None = None
+    reason: str = ""
+    """Why the run is inconclusive or broken."""
+    broke: BackendBroke | None = None
+    demanded: Counter[str] = field(default_factory=Counter)
+    exchanges: list[Exchange] = field(default_factory=list)
+    searched: int = 0
+    """How many bursts needed more than the canonical run."""
+    unknown: Counter[str] = field(default_factory=Counter)
+    final: Worlds | None = None
+
+    @property
+    def steps(self) -> int:
+        """How many items were carried out."""
+        return sum(len(exchange.sent) for exchange in self.exchanges)
+
+    @property
+    def voids(self) -> int:
+        """How many items were void."""
+        return sum(len(exchange.void) for exchange in self.exchanges)
+
+
+def examine(trace: Trace, view: View) -> Generator[Command, Reply, Examined]:
+    """Run a trace and judge it. A conversation; gives what it showed.
+
+    A backend that breaks, or is silent, ends the trace and not the run.
+    """
+    result = Examined()
+    start = new_world(trace.world, EDITIONS[trace.edition])
+    try:
+        yield Open(
+            world=trace.world,
+            edition=trace.edition,
+            schedule=None if trace.schedule == "fifo" else trace.schedule,
+        )
+        worlds = Worlds.of(start, view)
+        for burst in trace.bursts():
+            rehearsal = rehearse(worlds.first, burst)
+            reply = yield Burst.model_construct(items=rehearsal.sent)
+            if not isinstance(reply, Quiet):
+                raise BackendBroke(f"a burst was answered by {reply.message!r}", mend="answer a burst by 'quiet'")
+            exchange = Exchange(rehearsal.sent, rehearsal.void, reply.events, reply.snapshot, reply.never)
+            result.exchanges.append(exchange)
+            result.unknown.update(reply.unknown)
+            advanced = _advance(worlds, rehearsal, exchange, result)
+            if isinstance(advanced, Divergence):
+                advanced = judge(start, view, result)
+            if isinstance(advanced, Divergence):
+                result.verdict, result.divergence = Verdict.FAIL, advanced
+                break
+            worlds = advanced
+        result.final = worlds
+        yield Close()
+    except TooManyWorlds as many:
+        result.verdict, result.reason = Verdict.INCONCLUSIVE, str(many)
+        yield Close()
+    except BackendSilent as silent:
+        result.verdict, result.reason, result.broke = Verdict.INCONCLUSIVE, str(silent), silent
+    except BackendBroke as broke:
+        result.verdict, result.reason, result.broke = Verdict.BROKEN, str(broke), broke
+    return result
+
+
+@dataclass(slots=True)
+class Rehearsal:
+    """The canonical run of one burst: which items are void, what is expected, and the world that it ends in."""
+
+    sent: tuple[BurstItem, ...]
+    void: tuple[BurstItem, ...]
+    expected: tuple[Expected, ...]
+    silences: tuple[Silence, ...]
+    world: World
+
+
+def rehearse(world: World, burst: Sequence[BurstItem]) -> Rehearsal:
+    """Run a burst on the model in the canonical order."""
+    sent: list[BurstItem] = []
+    void: list[BurstItem] = []
+    expected: list[Expected] = []
+    silences: list[Silence] = []
+    for item in burst:
+        outcome = apply(world, item)
+        if outcome.void:
+            void.append(item)
+            continue
+        sent.append(item)
+        world = outcome.world
+        expected += outcome.expected
+        silences += outcome.silences
+    settled = settle(world)
+    return Rehearsal(
+        tuple(sent),
+        tuple(void),
+        (*expected, *settled.expected),
+        (*silences, *settled.silences),
+        settled.world,
+    )
+
+
+def _advance(worlds: Worlds, rehearsal: Rehearsal, exchange: Exchange, result: Examined) -> Worlds | Divergence:
+    """Compare with the canonical run, and search only if that differs."""
+    shown = worlds.show(rehearsal.expected)
+    look = worlds.view.snapshot
+    if (
+        not exchange.never_quiet
+        and len(shown) == len(exchange.events)
+        and all(entry.event == seen for entry, seen in zip(shown, exchange.events, strict=True))
+        and (exchange.snapshot is None or look(snapshot(rehearsal.world)) == look(exchange.snapshot))
+    ):
+        _count(result, shown, rehearsal.silences)
+        return Worlds.of(rehearsal.world, worlds.view)
+    result.searched += 1
+    return _search(worlds, exchange, result)
+
+
+def _search(worlds: Worlds, exchange: Exchange, result: Examined) -> Worlds | Divergence:
+    """Advance the whole set of worlds through one exchange."""
+    worlds = worlds.begin(exchange.sent)
+    matched: list[Expected] = []
+    for event in exchange.events:
+        if worlds.view.event(event) is None:
+            continue
+        advanced = worlds.observe(event)
+        if isinstance(advanced, Divergence):
+            return advanced
+        worlds, expected = advanced
+        matched.append(expected)
+    if exchange.never_quiet:
+        owed = worlds.owed()
+        return Divergence(owed or "CALL-01", Reason.NEVER_QUIET, None, ())
+    silences = worlds.silences
+    rested = worlds.rest(exchange.snapshot)
+    if not isinstance(rested, Divergence):
+        _count(result, matched, silences)
+    return rested
+
+
+def judge(start: World, view: View, result: Examined) -> Worlds | Divergence:
+    """Judge all recorded exchanges from the start with the whole set of worlds."""
+    worlds = Worlds.of(start, view)
+    discarded = Examined()
+    for exchange in result.exchanges:
+        advanced = _search(worlds, exchange, discarded)
+        if isinstance(advanced, Divergence):
+            return advanced
+        worlds = advanced
+    return worlds
+
+
+def _count(result: Examined, expected: Sequence[Expected], silences: Sequence[Silence]) -> None:
+    demanded = result.demanded
+    for entry in expected:
+        for clause in entry.demand.clauses:
+            demanded[clause] += 1
+    for silence in silences:
+        demanded[silence.clause] += 1

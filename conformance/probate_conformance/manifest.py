@@ -1,0 +1,88 @@
+"""What a backend says of itself: its name, what it supports, and what it does not claim.
+
+What is not claimed is erased from both sides before they are compared, and every clause that needs it is reported as
+not claimed. It is never reported as passed.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from probate_model.alphabet.editions import EDITIONS
+from probate_model.alphabet.events import EVENT_KINDS
+from probate_model.alphabet.gates import GateKind
+from probate_model.alphabet.refusals import is_code
+
+PROFILES = ("core", "sessions", "fibers", "tasks", "bridge", "subagents", "acp")
+"""The parts of the contract. The rules of ``core`` are modelled; the others are named for what is to come."""
+
+OP_NAMES = (
+    "create", "resume", "abort", "withdraw", "send", "steer", "inject", "cancel", "await_idle", "dispose",
+    "unload_owner", "load_owner", "unload_provider", "load_provider", "look",
+)  # fmt: skip
+"""All ops by the name that items carry."""
+
+FEATURES = ("setup", "cleanup", "signal", "by-agent", "react", "throw", "reject", "deaf")
+"""Parts of ops and reactions that a backend may be unable to carry out."""
+
+
+def _known(kind: str, names: tuple[str, ...]) -> AfterValidator:
+    def check(value: str) -> str:
+        if value not in names:
+            raise ValueError(f"unknown {kind} {value!r}; known are {', '.join(names)}")
+        return value
+
+    return AfterValidator(check)
+
+
+def _check_code(value: str) -> str:
+    if not is_code(value):
+        raise ValueError(f"unknown code {value!r}")
+    return value
+
+
+EventKind = Annotated[str, _known("event", EVENT_KINDS)]
+OpName = Annotated[str, _known("op", OP_NAMES)]
+GateName = Annotated[str, _known("gate", tuple(GateKind))]
+Feature = Annotated[str, _known("feature", FEATURES)]
+CodeName = Annotated[str, AfterValidator(_check_code)]
+Profile = Annotated[str, _known("profile", PROFILES)]
+EditionName = Annotated[str, _known("edition", tuple(EDITIONS))]
+
+
+class Unclaimed(BaseModel):
+    """What a backend does not claim to do or to show."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    events: tuple[EventKind, ...] = ()
+    """Kinds of event that it does not show."""
+    ops: tuple[OpName, ...] = ()
+    """Ops that it can't carry out."""
+    gates: tuple[GateName, ...] = ()
+    """Gates that it can't hold."""
+    codes: tuple[CodeName, ...] = ()
+    """Codes that it never reports."""
+    features: tuple[Feature, ...] = ()
+    """Parts of ops that it can't carry out."""
+    fields: tuple[str, ...] = ()
+    """Fields of events, as ``agent/status:status``, and ``snapshot:status``, that it does not show."""
+
+
+class Manifest(BaseModel):
+    """What a backend says of itself when it is greeted."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(min_length=1)
+    version: str = Field(min_length=1)
+    language: str = Field(min_length=1)
+    profiles: tuple[Profile, ...] = ("core",)
+    edition: EditionName = "2026-06"
+    bursts: Literal["yes", "no"] = "yes"
+    """Whether the items of a burst begin in one tick."""
+    unclaimed: Unclaimed = Unclaimed()
+    notes: tuple[str, ...] = ()
+    """What a reader of a report should know, such as a declared variation."""

@@ -1,0 +1,122 @@
+"""Shrinking: the smallest trace that still shows the same thing.
+
+Any sublist of the items of a trace is again a trace, so shrinking is deletion: halves, quarters and so on down to
+single items, until none can go. Then what is left is simplified: a reaction does less, a creation asks for less, and
+the schedule is first in, first out if that suffices. It works on the trace itself, not on whatever it was generated
+from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from probate_conformance.trace import Trace
+from probate_model.alphabet.gates import Temper
+from probate_model.alphabet.items import Action, BurstItem, Hold, Item, Plan, React, Reject, Settle, Throw
+from probate_model.alphabet.names import Label
+from probate_model.alphabet.ops import Cancel, Cause, Create, CreationSignal, Setup
+
+MOST_TRIES: Final = 2000
+"""How many candidates are tried at the most."""
+
+
+def shrink(trace: Trace, fails: Callable[[Trace], bool], tries: int = MOST_TRIES) -> Trace:
+    """Give the smallest trace found that still fails.
+
+    :param trace: a trace that fails
+    :param fails: runs a candidate, and tells whether it still shows what is being shrunk
+    :param tries: how many candidates may be run
+    """
+    budget = [tries]
+
+    def holds(candidate: Trace) -> bool:
+        if budget[0] <= 0:
+            return False
+        budget[0] -= 1
+        return fails(candidate)
+
+    while True:
+        smaller = _delete(trace, holds)
+        smaller = _simplify(smaller, holds)
+        if smaller == trace or budget[0] <= 0:
+            return smaller
+        trace = smaller
+
+
+def _delete(trace: Trace, holds: Callable[[Trace], bool]) -> Trace:
+    size = max(1, len(trace.items) // 2)
+    while size:
+        start = 0
+        while start < len(trace.items):
+            candidate = trace.with_items(trace.items[:start] + trace.items[start + size :])
+            if candidate.items and holds(candidate):
+                trace = candidate
+            else:
+                start += size
+        size //= 2
+    return trace
+
+
+def _simplify(trace: Trace, holds: Callable[[Trace], bool]) -> Trace:
+    if trace.schedule != "fifo":
+        candidate = trace.model_copy(update={"schedule": "fifo"})
+        if holds(candidate):
+            trace = candidate
+    position = 0
+    while position < len(trace.items):
+        for simpler in _simpler(trace.items[position]):
+            candidate = trace.with_items((*trace.items[:position], simpler, *trace.items[position + 1 :]))
+            if holds(candidate):
+                trace = candidate
+                break
+        else:
+            position += 1
+    if len(trace.world.owners) > 1:
+        for owner in reversed(trace.world.owners):
+            kept = tuple(other for other in trace.world.owners if other != owner)
+            candidate = trace.model_copy(update={"world": replace(trace.world, owners=kept)})
+            if holds(candidate):
+                return candidate
+    return trace
+
+
+def _simpler(item: Item) -> Iterator[BurstItem]:
+    """Give simpler forms of an item, the simplest first. None is ever as complex, so that this comes to an end."""
+    match item:
+        case Settle():
+            return
+        case Create():
+            if item.setup is not Setup.NONE:
+                yield replace(item, setup=Setup.NONE)
+            if item.cleanup:
+                yield replace(item, cleanup=False)
+            if item.signal is not CreationSignal.NONE:
+                yield replace(item, signal=CreationSignal.NONE)
+        case Cancel(cause=Cause.PARENT):
+            yield replace(item, cause=Cause.USER)
+        case Hold(temper=Temper.DEAF):
+            yield replace(item, temper=Temper.HONOURS)
+        case Plan(outcomes=outcomes) if len(outcomes) > 1:
+            yield replace(item, outcomes=outcomes[:-1])
+            yield replace(item, outcomes=outcomes[1:])
+        case React():
+            if item.nth > 1:
+                yield replace(item, nth=1)
+            for place in range(len(item.do)):
+                if len(item.do) > 1:
+                    yield replace(item, do=_relabelled(item, place))
+            for place in range(len(item.on.where)):
+                where = item.on.where[:place] + item.on.where[place + 1 :]
+                yield replace(item, on=replace(item.on, where=where))
+        case _:
+            return
+
+
+def _relabelled(item: React, without: int) -> tuple[Action, ...]:
+    kept = [action for place, action in enumerate(item.do) if place != without]
+    return tuple(
+        action if isinstance(action, Throw | Reject) else replace(action, label=Label(f"{item.label}.{place}"))
+        for place, action in enumerate(kept)
+    )

@@ -1,0 +1,258 @@
+"""Traces: what is run, as a value and as a file.
+
+A trace is complete before any backend sees it. As a file it is one JSON document that says all that is needed to run
+it again: the edition, the profile, the world it starts in, the items, the schedule, and, if it is a failure, the
+divergence that it is expected to show. A file that we read is data: it is validated whole before anything of it is
+used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Final, Literal, get_args
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from probate_conformance.codec import AnyItem, first_error
+from probate_conformance.errors import TraceError
+from probate_conformance.manifest import EditionName, Profile
+from probate_model.alphabet.events import EVENT_KINDS, AgentEvent, Record
+from probate_model.alphabet.gates import GateKind, knows
+from probate_model.alphabet.items import (
+    BurstItem,
+    Hold,
+    Item,
+    Open,
+    Plan,
+    React,
+    Reject,
+    Release,
+    Settle,
+    Throw,
+    WorldSpec,
+)
+from probate_model.alphabet.names import BAD_TEXT, THIS, Label, OwnerName
+from probate_model.alphabet.ops import (
+    Abort,
+    AwaitIdle,
+    ByAgent,
+    ByOwner,
+    Cancel,
+    Create,
+    Dispose,
+    Inject,
+    LoadOwner,
+    Op,
+    Resume,
+    Send,
+    Steer,
+    UnloadOwner,
+    UnloadProvider,
+    Withdraw,
+)
+
+MODELLED_PROFILES: Final = ("core",)
+"""The profiles whose rules the model has."""
+
+EVENT_CLASSES: Final = {cls.__dataclass_fields__["event"].default: cls for cls in get_args(AgentEvent)}
+"""The events that a listener can hear, by kind."""
+
+_EVENT_FIELDS: Final = {kind: {field.name for field in fields(cls)} - {"event"} for kind, cls in EVENT_CLASSES.items()}
+_RECORD_FIELDS: Final = {field.name for cls in get_args(Record) for field in fields(cls)}
+_ON_AGENT: Final = (Send, Steer, Inject, Cancel, AwaitIdle, Dispose)
+
+
+class ExpectedDivergence(BaseModel):
+    """What a failing trace is expected to show."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    clause: str
+    backend: str
+    seen: str
+    """The observation that no run of the model explains, as the story tells it."""
+
+
+def _check_items(items: tuple[Item, ...]) -> tuple[Item, ...]:
+    for place, fault in faults(items):
+        raise ValueError(f"item {place}: {fault}")
+    return items
+
+
+class Trace(BaseModel):
+    """One run, complete before it starts."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal["probate-trace"] = "probate-trace"
+    version: Literal[1] = 1
+    edition: EditionName = "2026-06"
+    profile: Profile = "core"
+    world: WorldSpec = WorldSpec()
+    items: Annotated[tuple[AnyItem, ...], AfterValidator(_check_items)]
+    schedule: Annotated[Literal["fifo"] | Annotated[int, Field(ge=0)], Field(union_mode="left_to_right")] = "fifo"
+    expected: ExpectedDivergence | None = None
+
+    def bursts(self) -> list[tuple[BurstItem, ...]]:
+        """Give the items between settles, and the epilogue as the last burst."""
+        bursts: list[tuple[BurstItem, ...]] = []
+        burst: list[BurstItem] = []
+        for item in self.items:
+            if isinstance(item, Settle):
+                if burst:
+                    bursts.append(tuple(burst))
+                burst = []
+            else:
+                burst.append(item)
+        if burst:
+            bursts.append(tuple(burst))
+        return [*bursts, self.epilogue()]
+
+    def epilogue(self) -> tuple[BurstItem, ...]:
+        """Give what ends every trace: open all gates, unload the owners in order, unload the provider."""
+        gates = dict.fromkeys(item.gate for item in self.items if isinstance(item, Hold))
+        owners = (UnloadOwner(Label(f"end:{owner}"), owner) for owner in self.world.owners)
+        return (*(Open(gate) for gate in gates), *owners, UnloadProvider(Label("end")))
+
+    def with_items(self, items: Sequence[Item]) -> Trace:
+        """Give the same trace with other items, which are known to be valid."""
+        return self.model_copy(update={"items": tuple(items)})
+
+
+def ops_of(item: Item) -> Iterator[Op]:
+    """Give the op that an item is, or the ops that a reaction does."""
+    if isinstance(item, React):
+        yield from (action for action in item.do if not isinstance(action, Throw | Reject))
+    elif not isinstance(item, Plan | Hold | Release | Open | Settle):
+        yield item
+
+
+def faults(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
+    """Find what makes a list of items no trace: the number of the item, from 1, and what is wrong with it."""
+    labels: set[str] = set()
+    texts: set[str] = set()
+    for number, item in enumerate(items, start=1):
+        for label in _labels(item):
+            if label in labels:
+                yield number, f"the label {label!r} is already taken"
+            if label == THIS or not label or label.startswith("end"):
+                yield number, f"{label!r} can't be a label; it has a meaning of its own"
+            labels.add(label)
+        for op in ops_of(item):
+            if isinstance(op, Resume):
+                yield number, "resume belongs to profile 'sessions', whose rules are not modelled yet"
+            if not isinstance(item, React) and THIS in _names(op):
+                yield number, "'this' means something only in a reaction"
+            if isinstance(op, Send | Steer | Inject) and op.text != BAD_TEXT:
+                if op.text in texts:
+                    yield number, f"the text {op.text!r} is already used; texts are unique in a trace"
+                texts.add(op.text)
+        if isinstance(item, React):
+            yield from ((number, fault) for fault in _reaction_faults(item))
+        elif isinstance(item, Plan | Hold | Release | Open):
+            yield from ((number, fault) for fault in _gate_faults(item))
+
+
+def _labels(item: Item) -> Iterator[Label]:
+    if isinstance(item, React):
+        yield item.label
+    yield from (op.label for op in ops_of(item))
+
+
+def _names(op: Op) -> Iterator[Label]:
+    match op:
+        case Abort() | Withdraw():
+            yield op.creation
+        case Create(by=ByAgent(label)) | Resume(by=ByAgent(label)):
+            yield label
+        case _ if isinstance(op, _ON_AGENT):
+            yield op.agent
+        case _:
+            pass
+
+
+def _reaction_faults(item: React) -> Iterator[str]:
+    if item.nth < 1:
+        yield "nth counts from 1"
+    if not item.do:
+        yield "a reaction needs something to do"
+    if item.on.event not in _EVENT_FIELDS:
+        known = [kind for kind in EVENT_KINDS if kind in _EVENT_FIELDS]
+        yield f"no listener hears {item.on.event!r}; known are {', '.join(known)}"
+        return
+    allowed = _EVENT_FIELDS[item.on.event] | (_RECORD_FIELDS if item.on.event == "log" else set())
+    for name, _ in item.on.where:
+        if name not in allowed:
+            yield f"{item.on.event} has no field {name!r}; it has {', '.join(sorted(allowed))}"
+    for place, action in enumerate(item.do):
+        if isinstance(action, Throw) and place != len(item.do) - 1:
+            yield "a throw can only be the last action"
+        elif not isinstance(action, Throw | Reject) and action.label != f"{item.label}.{place}":
+            yield f"action {place} must have the label '{item.label}.{place}', not {action.label!r}"
+
+
+def _gate_faults(item: Plan | Hold | Release | Open) -> Iterator[str]:
+    kind = item.gate.kind
+    if kind is GateKind.LOAD:
+        yield "the gate 'load' belongs to profile 'sessions', whose rules are not modelled yet"
+    outcomes = item.outcomes if isinstance(item, Plan) else (item.outcome,) if isinstance(item, Release) else ()
+    for outcome in outcomes:
+        if not knows(kind, outcome):
+            yield f"the gate {kind.value!r} has no outcome {outcome!r}"
+
+
+def dangling(trace: Trace) -> Iterator[tuple[int, str]]:
+    """Find references to what no item of the trace makes: in a file they are a mistake, in a shrunk trace just void."""
+    made = {op.label for item in trace.items for op in ops_of(item) if isinstance(op, Create)}
+    owners = set(trace.world.owners)
+    for number, item in enumerate(trace.items, start=1):
+        if isinstance(item, Plan | Hold | Release | Open) and item.gate.creation not in made:
+            yield number, f"no item creates {item.gate.creation!r}"
+        for op in ops_of(item):
+            for name in _names(op):
+                if name != THIS and name not in made:
+                    yield number, f"no item creates {name!r}"
+            owner = _owner(op)
+            if owner is not None and owner not in owners:
+                yield number, f"the world has no owner {owner!r}; it has {', '.join(sorted(owners))}"
+
+
+def _owner(op: Op) -> OwnerName | None:
+    match op:
+        case Create(by=ByOwner(owner)) | Resume(by=ByOwner(owner)):
+            return owner
+        case UnloadOwner() | LoadOwner():
+            return op.owner
+        case _:
+            return None
+
+
+def load(path: Path) -> Trace:
+    """Read a trace file.
+
+    :raises TraceError: if it can't be read, is not JSON, is of another format or version, or is no valid trace
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise TraceError(f"can't read the trace: {reason}", where=str(path)) from None
+    try:
+        trace = Trace.model_validate_json(text)
+    except ValidationError as error:
+        place, fault = first_error(error)
+        raise TraceError(
+            f"not a trace: {place + ': ' if place else ''}{fault}",
+            where=str(path),
+            mend="'probate schema trace' prints what a trace file looks like",
+        ) from None
+    for number, fault in dangling(trace):
+        raise TraceError(f"not a trace: item {number}: {fault}", where=str(path))
+    return trace
+
+
+def dump(trace: Trace) -> str:
+    """Give a trace as the text of a file."""
+    return trace.model_dump_json(indent=1) + "\n"
