@@ -50,9 +50,7 @@ def line(event: Event) -> str:
     if isinstance(event, LogAppended):
         values = [str(getattr(event.record, field.name)) for field in fields(event.record)]
         return " ".join([f"{event.agent.id}:", event.record.kind, *values]).strip()
-    values = [
-        str(getattr(event, field.name)) for field in fields(event) if field.name not in {"agent", "error"}
-    ]
+    values = [str(getattr(event, field.name)) for field in fields(event) if field.name not in {"agent", "error"}]
     return " ".join([event.kind, event.agent.id, *values])
 
 
@@ -133,9 +131,7 @@ class World:
         self.reports: list[tuple[str, BaseException]] = []
         self.deaf = False
         self._changed: anyio.Event | None = None
-        self.runtime = Runtime(
-            self._model, tool=self._tool, flush=[self._flush], report=self._report
-        )
+        self.runtime = Runtime(self._model, tool=self._tool, flush=[self._flush], report=self._report)
         self.runtime.events.on(self._record)
 
     def note(self, text: str) -> None:
@@ -176,7 +172,8 @@ class World:
         self.reports.append((place, failure))
 
     async def _model(self, request: ModelRequest, signal: Signal) -> Reply:
-        return await self._body(self.model, request, signal)
+        reply: Reply = await self._body(self.model, request, signal)
+        return reply
 
     async def _tool(self, request: ToolRequest, signal: Signal) -> str:
         return str(await self._body(self.tool, request, signal))

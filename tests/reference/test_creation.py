@@ -9,6 +9,7 @@ import pytest
 
 from probate_reference import (
     Aborted,
+    Agent,
     AgentScope,
     CreationSignal,
     Event,
@@ -183,7 +184,7 @@ async def test_of_two_creations_with_one_id_one_wins(world: World) -> None:
         owner = runtime.owner("o")
         first = owner.create("a", cleanups=(cleanup(world, "1"),))  # type: ignore[arg-type]
         second = owner.create("a", cleanups=(cleanup(world, "2"),))  # type: ignore[arg-type]
-        outcomes = []
+        outcomes: list[Agent | None] = []
         for creation in (first, second):
             try:
                 outcomes.append((await creation).agent)
@@ -247,7 +248,7 @@ async def test_withdrawing_a_refused_creation_does_nothing(world: World) -> None
 
 
 async def test_withdraw_within_the_publication_waits_for_it_to_unwind(world: World) -> None:
-    world.when("session/created a", lambda event: creation.withdraw() and None)
+    world.when("session/created a", lambda event: creation.withdraw())
     world.when("session/created a", lambda event: world.note(f"still {'a' in world.runtime.agents}"))
     async with world.runtime as runtime:
         creation = runtime.owner("o").create("a")
@@ -257,7 +258,7 @@ async def test_withdraw_within_the_publication_waits_for_it_to_unwind(world: Wor
 
 
 async def test_withdraw_in_session_start_shows_only_the_disposed_status(world: World) -> None:
-    world.when("agent/session-start a startup", lambda event: creation.withdraw() and None)
+    world.when("agent/session-start a startup", lambda event: creation.withdraw())
     async with world.runtime as runtime:
         creation = runtime.owner("o").create("a")
         with pytest.raises(LifecycleDisposed):

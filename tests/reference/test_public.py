@@ -1,0 +1,50 @@
+"""The public surface: documented, typed by name, and with one stop verb."""
+
+import inspect
+
+import probate_reference
+from probate_reference import Agent, Handle, Refusal
+
+# The codes are what a program in another language matches on.
+CODES = {
+    "Aborted": "aborted",
+    "Disposed": "disposed",
+    "IdExists": "id-exists",
+    "InvalidContent": "invalid-content",
+    "LifecycleDisposed": "lifecycle-disposed",
+    "OwnerDisposed": "owner-disposed",
+    "OwnerInactive": "owner-inactive",
+    "ProviderInactive": "provider-inactive",
+}
+
+
+def test_every_public_name_exists_and_is_documented() -> None:
+    for name in probate_reference.__all__:
+        value = getattr(probate_reference, name)
+        if not inspect.isclass(value):
+            continue
+        assert value.__doc__, name
+        for member, attribute in vars(value).items():
+            if not member.startswith("_") and (inspect.isfunction(attribute) or isinstance(attribute, property)):
+                assert attribute.__doc__, f"{name}.{member}"
+
+
+def test_an_agent_has_one_stop_verb_and_no_way_to_end() -> None:
+    public = {name for name in dir(Agent) if not name.startswith("_")}
+    assert public == {
+        "cancel",
+        "create",
+        "id",
+        "idle",
+        "inject",
+        "send",
+        "session",
+        "statistics",
+        "status",
+        "steer",
+    }
+    assert {name for name in dir(Handle) if not name.startswith("_")} == {"agent", "dispose"}
+
+
+def test_every_refusal_has_its_code() -> None:
+    assert {kind.__name__: kind.code for kind in Refusal.__subclasses__()} == CODES

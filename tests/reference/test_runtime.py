@@ -1,0 +1,152 @@
+"""A runtime leaves nothing behind, however it is left."""
+
+from __future__ import annotations
+
+import asyncio
+
+import anyio
+import pytest
+
+from probate_reference import (
+    ModelRequest,
+    OwnerInactive,
+    ProviderInactive,
+    Reply,
+    Runtime,
+    Signal,
+)
+from tests.reference.kit import Gate, World, tools
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_leaving_it_ends_every_agent(world: World) -> None:
+    async with world.runtime as runtime:
+        parent = await runtime.owner("o").create("a")
+        await parent.agent.create("b")
+        pending = runtime.owner("o").create("c", setup=Gate(None).pass_through)
+    assert len(runtime.agents) == len(runtime.sessions) == runtime.statistics().lifecycles == 0
+    assert parent.dispose().done
+    assert pending.done
+
+
+async def test_after_the_end_it_stays_ended(world: World) -> None:
+    async with world.runtime as runtime:
+        owner = runtime.owner("o")
+    with pytest.raises(OwnerInactive):
+        await owner.create("a")
+    with pytest.raises(RuntimeError, match="not running"):
+        owner.load()
+    with pytest.raises(RuntimeError, match="not running"):
+        runtime.provider.load()
+    with pytest.raises(RuntimeError, match="only once"):
+        await runtime.__aenter__()
+    with pytest.raises(ProviderInactive):
+        await runtime.owner("new").create("a")
+
+
+async def test_before_the_start_nothing_can_be_created(world: World) -> None:
+    with pytest.raises(RuntimeError, match="not been started"):
+        _ = world.runtime.owner("o").create("a")
+
+
+async def test_what_the_block_raises_is_not_wrapped(world: World) -> None:
+    async def run() -> None:
+        async with world.runtime as runtime:
+            handle = await runtime.owner("o").create("a")
+            handle.agent.send("A")
+            await world.model.arrival()
+            raise LookupError
+
+    world.deaf = True
+    world.model.hold()
+    with pytest.raises(LookupError):
+        await run()
+    assert world.lines[-5:] == [
+        "a: step/end 1 1",
+        "a: turn/end 1 disposed",
+        "session/flush a 5",
+        "agent/disposed a",
+        "session/disposed a",
+    ]
+    assert len(world.flush.requests) == 1
+
+
+async def test_a_cancelled_host_leaves_closed_logs_and_runs_cleanups(world: World) -> None:
+    async def cleanup() -> None:
+        await anyio.lowlevel.checkpoint()
+        world.note("cleanup")
+
+    world.model.plan.append(tools(2))
+    world.tool.hold()
+    world.deaf = True
+    with anyio.CancelScope() as scope:
+        async with world.runtime as runtime:
+            handle = await runtime.owner("o").create("a", cleanups=(cleanup,))
+            await handle.agent.create("b")
+            pending = runtime.owner("o").create("c", setup=never)
+            waiter = handle.agent.idle()
+            handle.agent.send("A")
+            waiter = handle.agent.idle()
+            await world.tool.arrival()
+            scope.cancel()
+            await anyio.sleep_forever()
+    assert scope.cancelled_caught
+    kinds = [record.kind for record in handle.agent.session]
+    assert kinds.count("tool/call") == kinds.count("tool/result") == 2
+    assert kinds[-2:] == ["step/end", "turn/end"]
+    assert {"cleanup", "session/disposed a", "session/disposed b"} < set(world.lines)
+    assert waiter.done
+    assert handle.dispose().done
+    assert pending.done
+    assert runtime.statistics().lifecycles == 0
+
+
+async def never(scope: object) -> None:
+    await anyio.sleep_forever()
+
+
+async def test_a_cancelled_host_does_not_lose_a_flush(world: World) -> None:
+    world.flush.hold()
+    with anyio.CancelScope() as scope:
+        async with world.runtime as runtime, anyio.create_task_group() as task_group:
+
+            async def let_go() -> None:
+                with anyio.CancelScope(shield=True):
+                    arrival = await world.flush.arrival()
+                    scope.cancel()
+                    world.flush.held = False
+                    await anyio.lowlevel.checkpoint()
+                    arrival.release()
+
+            handle = await runtime.owner("o").create("a")
+            task_group.start_soon(let_go)
+            handle.agent.send("A")
+            await anyio.sleep_forever()
+    assert "a: turn/end 1 completed" in world.lines
+    assert world.lines[-1] == "session/disposed a"
+
+
+async def test_a_stray_cancellation_in_a_model_is_its_own_failure(anyio_backend_name: str) -> None:
+    if anyio_backend_name == "trio":
+        pytest.skip("on trio nobody but a cancelled scope raises Cancelled")
+
+    async def model(request: ModelRequest, signal: Signal) -> Reply:
+        raise asyncio.CancelledError
+
+    async with Runtime(model) as runtime:
+        agent = (await runtime.owner("o").create("a")).agent
+        agent.send("A")
+        await agent.idle()
+        assert [record.kind for record in agent.session][-1] == "turn/end"
+        assert agent.status.value == "idle"
+
+
+async def test_two_runtimes_know_nothing_of_each_other() -> None:
+    first, second = World(), World()
+    async with first.runtime, second.runtime:
+        await first.runtime.owner("o").create("a")
+        await second.runtime.owner("o").create("a")
+        await first.runtime.provider.unload()
+        assert "a" in second.runtime.agents
+        assert second.runtime.statistics().owners == 1
