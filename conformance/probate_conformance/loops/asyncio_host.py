@@ -1,0 +1,259 @@
+"""asyncio as a host: a loop whose selector knows when it is quiet, and whose queue can choose.
+
+**Quiet.** Once in each turn an asyncio loop asks its selector for I/O, and says how long it may wait:
+0 if anything can run, else until the next timer or for ever. A timeout that isn't 0 thus *is* the
+loop's own statement that it has nothing to do. The selector is a public parameter of the loop, so
+:class:`_Selector` sees that statement without any private name. It then looks for I/O without
+waiting. If there is none and no outside work either, it wakes the driver, which runs alone in this very turn.
+The driver sits in no queue while it waits, so it neither counts as somebody who can run nor waits
+for its turn behind others. A timeout of 0 is a turn in which something runs, and is counted.
+
+**Order.** A loop takes its callbacks from the left of ``_ready``. With a seed, :class:`_Ready` gives
+it another one instead. The rule:
+
+* If the leftmost is a plain callback, it is next: asyncio promises first in, first out to callbacks,
+  and the futures and locks of asyncio, anyio and the subject lean on that promise.
+* If it is a step of a task, then one of *all* the steps in the queue is next, chosen by the seed
+  from their list in the order of the tasks' creation.
+
+Where steps stand among each other in the queue thus never matters. That is what makes a seed
+replay, since a task group cancels its children in the order of their addresses.
+
+The queue is the same object for the life of the loop, as other threads append to it. Without a seed it
+has no method of its own, so first in, first out costs nothing.
+
+**What is private** stands in :class:`_Ready`, :func:`_stepped` and :func:`check_private`: the queue
+``_ready``, taken from with ``popleft``, the fields ``_callback`` and ``_cancelled`` of a handle, and
+how a step of a task looks. uvloop has none of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import selectors
+import sys
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AbstractContextManager, closing
+from functools import cache
+from typing import Any, Final, TypeVar, final
+
+from .base import TURNS, Dice, Host, LoopChanged, Outside
+
+T = TypeVar("T")
+
+# What the two callbacks of a task are called: the first step of a C task has no name, the second wakes it up; then
+# the same of a task in Python. A plain callback may be a method of a task too, as `task.cancel`.
+_STEPS: Final = frozenset({None, "task_wakeup", "__step", "__wakeup"})
+
+
+def _stepped(handle: asyncio.Handle) -> asyncio.Task[object] | None:
+    """Tell which task a handle makes a step of, if any."""
+    callback = handle._callback  # type: ignore[attr-defined]
+    task = getattr(callback, "__self__", None)
+    if isinstance(task, asyncio.Task) and getattr(callback, "__name__", None) in _STEPS:
+        return task
+    return None
+
+
+class _Ready(deque[asyncio.Handle]):
+    """What can run, in the order in which it became able to; with a seed, taken in another order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.urgent: asyncio.Task[object] | None = None
+        self._dice = Dice(0)
+        self._serials = itertools.count()
+
+    def number(self, task: asyncio.Task[object]) -> int:
+        """Give a new task its serial."""
+        # A task takes attributes, and a weak dictionary would cost more than all the rest. Serials need no reset:
+        # only which of two is lower matters.
+        serial = next(self._serials)
+        task._probate_serial = serial  # type: ignore[attr-defined]
+        return serial
+
+    def shuffle(self, seed: int | None) -> None:
+        """Take by a seed from now on, or without one from the left."""
+        if seed is None:
+            vars(self).pop("popleft", None)
+        else:
+            self._dice = Dice(seed)
+            # Found before the method of the class; the class's own is in C and is what stays without a seed.
+            vars(self)["popleft"] = self._choose
+
+    def _choose(self) -> asyncio.Handle:
+        """Take the next handle by the rule at the top of the module."""
+        if len(self) == 1:
+            return self.pop()
+        first = self[0]
+        if first._cancelled or _stepped(first) is None:
+            return deque.popleft(self)
+        steps = []
+        # A copy, made at once: another thread may append meanwhile. What it appends comes behind, so places hold.
+        for place, handle in enumerate(list(self)):
+            task = _stepped(handle)
+            if task is not None and not handle._cancelled:
+                if task is self.urgent:
+                    del self[place]
+                    return handle
+                serial = getattr(task, "_probate_serial", None)
+                # Only a task that was made past the loop's create_task is numbered here.
+                steps.append((self.number(task) if serial is None else serial, place, handle))
+        steps.sort()
+        _, place, handle = steps[self._dice.below(len(steps))] if len(steps) > 1 else steps[0]
+        del self[place]
+        return handle
+
+
+class _Selector(selectors.DefaultSelector):
+    """A selector that tells a waiting driver when the loop is quiet."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outside = Outside(lambda: None)
+        self.driver: asyncio.Future[bool] | None = None
+        self.turns = 0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        """Wait for I/O; instead of waiting while the loop is quiet, wake the driver."""
+        driver = self.driver
+        if driver is None:
+            return super().select(timeout)
+        if timeout is not None and timeout <= 0:
+            self.turns -= 1
+            if self.turns < 0:
+                self._wake(driver, False)
+        elif not self.outside.count:
+            events = super().select(0)
+            if not events:
+                self._wake(driver, True)
+            return events
+        return super().select(timeout)
+
+    def _wake(self, driver: asyncio.Future[bool], verdict: bool) -> None:
+        self.driver = None
+        if not driver.done():
+            driver.set_result(verdict)
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """The loop of asyncio with our selector and our queue."""
+
+    def __init__(self) -> None:
+        self.selector = _Selector()
+        super().__init__(self.selector)
+        self.ready = self._ready = _Ready()
+
+    def create_task(self, coro: Coroutine[Any, Any, T], **options: Any) -> asyncio.Task[T]:  # type: ignore[override]
+        """Start a task, and number it."""
+        task = super().create_task(coro, **options)
+        self.ready.number(task)
+        return task
+
+
+@final
+class AsyncioHost:
+    """The asyncio host.
+
+    One turn is one pass of the loop, in which everything that can run at its start makes one step.
+    """
+
+    name = "asyncio"
+
+    def __init__(self) -> None:
+        self._loop: _Loop | None = None
+
+    def run(self, main: Callable[[Host], Awaitable[T]]) -> T:
+        """Run ``main`` to its end in a fresh loop; see :meth:`Host.run`.
+
+        Tasks that ``main`` left behind are cancelled and waited for.
+        """
+        if self._loop is not None:
+            raise RuntimeError("the host is running already")
+        check_private()
+
+        async def drive() -> T:
+            return await main(self)
+
+        try:
+            with asyncio.Runner(loop_factory=self._open) as runner:
+                return runner.run(drive())
+        finally:
+            self._loop = None
+
+    def schedule(self, seed: int | None) -> None:
+        """Set the order of what follows; see :meth:`Host.schedule`."""
+        self._running().ready.shuffle(seed)
+
+    async def quiet(self, limit: int = TURNS) -> bool:
+        """Wait for quiet; see :meth:`Host.quiet`."""
+        loop = self._running()
+        selector = loop.selector
+        if selector.driver is not None:
+            raise RuntimeError("another task waits for quiet already")
+        selector.turns = limit
+        driver: asyncio.Future[bool] = loop.create_future()
+        selector.driver = driver
+        # If something runs for ever, its steps must not keep those of the driver from being chosen.
+        loop.ready.urgent = asyncio.current_task()
+        try:
+            return await driver
+        finally:
+            selector.driver = loop.ready.urgent = None
+
+    def outside(self) -> AbstractContextManager[None]:
+        """Count outside work; see :meth:`Host.outside`."""
+        return self._running().selector.outside.one()
+
+    def _open(self) -> _Loop:
+        self._loop = _Loop()
+        return self._loop
+
+    def _running(self) -> _Loop:
+        if self._loop is None:
+            raise RuntimeError("the host isn't running")
+        return self._loop
+
+
+@cache
+def check_private() -> None:
+    """Look whether asyncio still has the private parts that this module stands on; once in a process.
+
+    :raises LoopChanged: with the first part that is missing or different
+    """
+    python = sys.version.split()[0]
+
+    def need(found: bool, part: str) -> None:
+        if not found:
+            raise LoopChanged(f"asyncio in Python {python} has changed: {part}; the seeded order stands on it")
+
+    async def wait(future: asyncio.Future[None]) -> None:
+        await future
+
+    plain = asyncio.SelectorEventLoop()
+    plain.close()
+    need(type(getattr(plain, "_ready", None)) is deque, "a loop has no deque `_ready`")
+    with closing(_Loop()) as loop:
+        asked = []
+
+        def popleft() -> asyncio.Handle:
+            asked.append(True)
+            return deque.popleft(loop.ready)
+
+        vars(loop.ready)["popleft"] = popleft
+        future = loop.create_future()
+        handle = loop.call_soon(future.done)
+        need(hasattr(handle, "_callback"), "a handle has no `_callback`")
+        need(hasattr(handle, "_cancelled"), "a handle has no `_cancelled`")
+        task = loop.create_task(wait(future))
+        need(_stepped(loop.ready[-1]) is task, "the first step of a task looks different in `_ready`")
+        loop.call_soon(loop.stop)
+        loop.run_forever()
+        need(len(asked) == 3, "`_run_once` doesn't take from `_ready` by `popleft`")
+        future.set_result(None)
+        need(_stepped(loop.ready[-1]) is task, "the wake-up of a task looks different in `_ready`")
+        loop.call_soon(task.cancelled)
+        need(_stepped(loop.ready[-1]) is None, "a method of a task looks like a step of it in `_ready`")
+        loop.run_until_complete(task)
