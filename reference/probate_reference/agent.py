@@ -133,7 +133,7 @@ class Agent:
         :return: a call that returns the handle, with the refusals of :meth:`Owner.create`
         """
         lifecycle = self._core.lifecycle
-        return lifecycle.provider.begin_creation(lifecycle, id, setup, signal, cleanups)
+        return lifecycle.provider._begin_creation(lifecycle, id, setup, signal, cleanups)
 
     def statistics(self) -> AgentStatistics:
         """Return the state of the agent at this moment."""

@@ -29,6 +29,8 @@ from anyio.lowlevel import checkpoint
 from .refusals import WouldDeadlock
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from .lifecycle import Lifecycle
 
 __all__ = ("Call",)
@@ -75,12 +77,13 @@ class Call(Generic[T]):
     cancel the operation.
     """
 
-    __slots__ = ("_event", "_failure", "_settled", "_value")
+    __slots__ = ("_event", "_failure", "_settled", "_traceback", "_value")
 
     def __init__(self) -> None:
         self._settled = False
         self._value: T | None = None
         self._failure: BaseException | None = None
+        self._traceback: TracebackType | None = None
         self._event: Event | None = None
 
     @property
@@ -105,7 +108,7 @@ class Call(Generic[T]):
             await self._join()
         if self._failure is not None:
             # The stored traceback is put back, or every further await would add its own lines to it.
-            raise self._failure.with_traceback(self._failure.__traceback__)
+            raise self._failure.with_traceback(self._traceback)
         return cast("T", self._value)
 
     async def _join(self) -> None:
@@ -125,6 +128,7 @@ class Call(Generic[T]):
 
     def _raise(self, failure: BaseException) -> None:
         self._failure = failure
+        self._traceback = failure.__traceback__
         self._settle()
 
     def _settle(self) -> None:

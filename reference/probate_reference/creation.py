@@ -20,6 +20,7 @@ from .events import AgentCreated, SessionCreated, SessionStart, StartSource
 from .kernel import is_failure
 
 if TYPE_CHECKING:
+    from .agent import Agent
     from .lifecycle import Lifecycle
     from .refusals import Refusal
     from .seams import Setup
@@ -35,6 +36,11 @@ class Creation(Call[Handle]):
     def __init__(self, lifecycle: Lifecycle | None) -> None:
         super().__init__()
         self._lifecycle = lifecycle
+
+    @property
+    def agent(self) -> Agent | None:
+        """The agent that is being made, before it is published too; ``None`` if the creation was refused at once."""
+        return None if self._lifecycle is None else self._lifecycle.core.agent
 
     def withdraw(self) -> Call[None]:
         """End this one lifecycle, whether the agent exists yet or not.

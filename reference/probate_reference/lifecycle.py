@@ -74,7 +74,6 @@ class Lifecycle:
         "core",
         "creation",
         "failure",
-        "handle",
         "incarnation",
         "kernel",
         "owner",
@@ -207,9 +206,8 @@ class Lifecycle:
     def settle_creation(self) -> None:
         """Let the creation return its handle; from here on its signal has no power."""
         self.pending = False
-        self.handle = Handle(self.core.agent)
         self._forget_request()
-        self.creation._return(self.handle)
+        self.creation._return(Handle(self.core.agent))
 
     def finish(self) -> None:
         """Let go of the owners and end the calls: the very last act."""

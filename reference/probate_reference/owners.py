@@ -141,7 +141,7 @@ class Provider:
         """
         return self._incarnation.unload()
 
-    def begin_creation(
+    def _begin_creation(
         self,
         owner: Incarnation | Lifecycle,
         id: str,
@@ -149,7 +149,7 @@ class Provider:
         signal: CreationSignal | None,
         cleanups: tuple[Cleanup, ...],
     ) -> Creation:
-        """Begin a creation for an owner, or refuse it; for the packages' own use."""
+        """Begin a creation for an owner, or refuse it."""
         kernel = self._kernel
         kernel.require_started()
         if not owner.active:
@@ -208,7 +208,7 @@ class Owner:
             :class:`OwnerDisposed`, :class:`LifecycleDisposed`, or what the setup or a vetoing
             listener raised
         """
-        return self._provider.begin_creation(self._incarnation, id, setup, signal, cleanups)
+        return self._provider._begin_creation(self._incarnation, id, setup, signal, cleanups)
 
     def load(self) -> None:
         """Become active again, with no agents; nothing happens if it is active.
