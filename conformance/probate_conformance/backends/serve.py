@@ -1,0 +1,87 @@
+"""The other end of the line protocol, for any backend that lives in Python.
+
+``python -m probate_conformance.backends.serve NAME`` is a child process that carries out what it is asked. It shows
+that a backend behaves the same on either side of a process boundary, and what a well-behaved child looks like.
+
+Standard output belongs to the protocol. Whatever else writes there is sent to standard error instead, at the level of
+the file descriptor, so that not even a library in C can put a stray line between two messages.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import BinaryIO, Final
+
+from pydantic import ValidationError
+
+from probate_conformance.backends.base import Backend
+from probate_conformance.backends.model import ModelBackend
+from probate_conformance.codec import first_error
+from probate_conformance.errors import BackendBroke, Exit
+from probate_conformance.manifest import Manifest
+from probate_conformance.wire import FROM_KIT, Broke, Conversation, Hello, HelloReply, Reply
+
+SERVED: Final[dict[str, Callable[[], Backend]]] = {"model": ModelBackend}
+"""What can be served, by name."""
+
+
+def serve(backend: Backend, stdin: BinaryIO, stdout: BinaryIO) -> None:
+    """Carry out what is asked on ``stdin`` until it ends, and answer on ``stdout``.
+
+    :param backend: who carries it out; it is entered and left here
+    :param stdin: one message of the kit on each line
+    :param stdout: gets one reply on each line, and nothing else
+    """
+    with backend:
+        manifest = backend.manifest
+        while True:
+            try:
+                return backend.converse(_dialogue(manifest, stdin, stdout))
+            except BackendBroke as error:  # from a backend that does not throw it into the conversation
+                _write(stdout, Broke(reason=str(error)))
+            except Exception as error:
+                _write(stdout, Broke(reason=f"{type(error).__name__}: {error}"))
+                raise
+
+
+def _dialogue(manifest: Manifest, stdin: BinaryIO, stdout: BinaryIO) -> Conversation[None]:
+    """Turn lines into commands, and replies into lines."""
+    for line in stdin:
+        try:
+            message = FROM_KIT.validate_json(line)
+        except ValidationError as error:
+            place, fault = first_error(error)
+            _write(stdout, Broke(reason=f"not a message of the kit: {place}: {fault}"))
+            continue
+        if isinstance(message, Hello):
+            _write(stdout, HelloReply(manifest=manifest))
+            continue
+        try:
+            reply = yield message
+        except BackendBroke as error:
+            _write(stdout, Broke(reason=str(error)))
+        else:
+            _write(stdout, reply)
+
+
+def _write(stdout: BinaryIO, reply: HelloReply | Reply | Broke) -> None:
+    stdout.write(reply.model_dump_json().encode() + b"\n")
+    stdout.flush()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve the backend that is named, on the standard streams."""
+    if len(arguments) != 1 or arguments[0] not in SERVED:
+        sys.stderr.write(f"usage: python -m {__spec__.name} {{{','.join(SERVED)}}}\n")
+        return Exit.USAGE
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as stdout:
+        sys.stdout.flush()
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        serve(SERVED[arguments[0]](), sys.stdin.buffer, stdout)
+    return Exit.PASS
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
