@@ -19,7 +19,7 @@ accused: the lifecycle need not wait for those, and a wrong accusation is worse 
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Coroutine, Generator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
@@ -143,3 +143,9 @@ def returned(value: T) -> Call[T]:
     call: Call[T] = Call()
     call._return(value)
     return call
+
+
+def close_unawaited(awaitable: object) -> None:
+    """Close what nobody is going to await, if it is a coroutine."""
+    if isinstance(awaitable, Coroutine):
+        awaitable.close()

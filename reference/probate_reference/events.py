@@ -20,7 +20,7 @@ from enum import StrEnum
 from inspect import isawaitable
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-from .calls import leave_frames
+from .calls import close_unawaited, leave_frames
 from .records import Record
 from .signals import CancelCause
 
@@ -256,9 +256,7 @@ class EventBus:
 
     def _detach(self, kind: str, answer: Awaitable[object]) -> None:
         if not self._kernel.spawn(self._background, kind, answer):
-            close = getattr(answer, "close", None)
-            if close is not None:
-                close()
+            close_unawaited(answer)
             self._kernel.report(f"listener {kind}", RuntimeError("the runtime has ended"))
 
     async def _background(self, kind: str, answer: Awaitable[object]) -> None:

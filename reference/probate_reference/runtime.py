@@ -101,7 +101,11 @@ class Runtime:
         return owner
 
     def on_flush(self, listener: Flush) -> Callable[[], None]:
-        """Install a flush listener; it is awaited in every flush that begins from now on.
+        """Install a flush listener; it is called in every flush that begins from now on.
+
+        It is called synchronously, in the order of installation, and what it returns is awaited in
+        a later step. So an ``async`` function will do, and a plain function that returns an
+        awaitable can see the moment itself.
 
         :param listener: makes a log safe; it is never cancelled
         :return: a function that removes it

@@ -121,7 +121,7 @@ Prepare: TypeAlias = Callable[[ModelRequest, Signal], Awaitable[None]]
 """Awaited before each step opens; what it raises ends the turn with an error."""
 
 Flush: TypeAlias = Callable[[FlushRequest], Awaitable[None]]
-"""Awaited when a log is to be made safe."""
+"""Called in the moment when a log is to be made safe; what it returns is awaited in a later step."""
 
 Cleanup: TypeAlias = Callable[[], Awaitable[None]]
 """Awaited in the last step of a teardown; a failure is reported and harms nobody."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 import pytest
 
 from probate_reference import AgentError, Event, FlushRequest
@@ -66,3 +68,36 @@ async def test_a_removed_listener_is_not_asked(world: World) -> None:
         agent.send("A")
         await agent.idle()
         assert other.requests == []
+
+
+async def test_listeners_are_called_in_the_moment_of_the_flush(world: World) -> None:
+    async with world.runtime as runtime:
+
+        async def write() -> None:
+            world.note("written")
+
+        def listener(request: FlushRequest) -> Awaitable[None]:
+            world.note(f"called {request.upto}")
+            return write()
+
+        remove = runtime.on_flush(listener)
+        handle = await runtime.owner("o").create("a")
+        handle.agent.inject("I")
+        assert world.lines[-2:] == ["session/flush a 3", "called 3"]
+        await handle.dispose()
+        assert "written" in world.lines
+        remove()
+
+
+async def test_a_listener_that_raises_when_called_has_failed_too(world: World) -> None:
+    def listener(request: FlushRequest) -> Awaitable[None]:
+        raise ValueError
+
+    async with world.runtime as runtime:
+        remove = runtime.on_flush(listener)
+        agent = (await runtime.owner("o").create("a")).agent
+        agent.send("A")
+        await agent.idle()
+        assert world.lines[-2:] == ["agent/error a 0 flush", "agent/status a idle"]
+        assert len(world.flush.requests) == 1
+        remove()
