@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from probate_conformance.errors import BackendBroke, BackendSilent
@@ -177,12 +177,12 @@ def _search(worlds: Worlds, exchange: Exchange, result: Examined) -> Worlds | Di
     """Advance the whole set of worlds through one exchange."""
     worlds = worlds.begin(exchange.sent)
     matched: list[Expected] = []
-    for event in exchange.events:
+    for position, event in enumerate(exchange.events):
         if worlds.view.event(event) is None:
             continue
         advanced = worlds.observe(event)
         if isinstance(advanced, Divergence):
-            return advanced
+            return replace(advanced, position=position)
         worlds, expected = advanced
         matched.append(expected)
     if exchange.never_quiet:

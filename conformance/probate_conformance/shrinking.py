@@ -8,9 +8,9 @@ from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from probate_conformance.trace import Trace
 from probate_model.alphabet.gates import Temper
@@ -22,36 +22,47 @@ MOST_TRIES: Final = 2000
 """How many candidates are tried at the most."""
 
 
-def shrink(trace: Trace, fails: Callable[[Trace], bool], tries: int = MOST_TRIES) -> Trace:
-    """Give the smallest trace found that still fails.
+Search: TypeAlias = Generator[Trace, bool, Trace]
+"""Yields a candidate and is sent whether it still fails; gives the smallest that does."""
+
+
+def shrinking(trace: Trace, tries: int = MOST_TRIES) -> Search:
+    """Search for the smallest trace that still fails.
 
     :param trace: a trace that fails
-    :param fails: runs a candidate, and tells whether it still shows what is being shrunk
-    :param tries: how many candidates may be run
+    :param tries: how many candidates may be tried
     """
-    budget = [tries]
+    left = tries
+    search = _search(trace)
+    candidate = next(search)
+    try:
+        while True:
+            fails = False
+            if left > 0:
+                left -= 1
+                fails = yield candidate
+            candidate = search.send(fails)
+    except StopIteration as stop:
+        smallest: Trace = stop.value
+        return smallest
 
-    def holds(candidate: Trace) -> bool:
-        if budget[0] <= 0:
-            return False
-        budget[0] -= 1
-        return fails(candidate)
 
+def _search(trace: Trace) -> Search:
     while True:
-        smaller = _delete(trace, holds)
-        smaller = _simplify(smaller, holds)
-        if smaller == trace or budget[0] <= 0:
-            return smaller
+        smaller = yield from _delete(trace)
+        smaller = yield from _simplify(smaller)
+        if smaller == trace:
+            return trace
         trace = smaller
 
 
-def _delete(trace: Trace, holds: Callable[[Trace], bool]) -> Trace:
+def _delete(trace: Trace) -> Search:
     size = max(1, len(trace.items) // 2)
     while size:
         start = 0
         while start < len(trace.items):
             candidate = trace.with_items(trace.items[:start] + trace.items[start + size :])
-            if candidate.items and holds(candidate):
+            if (yield candidate):
                 trace = candidate
             else:
                 start += size
@@ -59,26 +70,25 @@ def _delete(trace: Trace, holds: Callable[[Trace], bool]) -> Trace:
     return trace
 
 
-def _simplify(trace: Trace, holds: Callable[[Trace], bool]) -> Trace:
+def _simplify(trace: Trace) -> Search:
     if trace.schedule != "fifo":
         candidate = trace.model_copy(update={"schedule": "fifo"})
-        if holds(candidate):
+        if (yield candidate):
             trace = candidate
     position = 0
     while position < len(trace.items):
         for simpler in _simpler(trace.items[position]):
             candidate = trace.with_items((*trace.items[:position], simpler, *trace.items[position + 1 :]))
-            if holds(candidate):
+            if (yield candidate):
                 trace = candidate
                 break
         else:
             position += 1
-    if len(trace.world.owners) > 1:
-        for owner in reversed(trace.world.owners):
-            kept = tuple(other for other in trace.world.owners if other != owner)
-            candidate = trace.model_copy(update={"world": replace(trace.world, owners=kept)})
-            if holds(candidate):
-                return candidate
+    for owner in reversed(trace.world.owners[1:]):
+        kept = tuple(other for other in trace.world.owners if other != owner)
+        candidate = trace.model_copy(update={"world": replace(trace.world, owners=kept)})
+        if (yield candidate):
+            trace = candidate
     return trace
 
 

@@ -26,6 +26,7 @@ from probate_model.alphabet.ops import (
 )
 from probate_model.alphabet.refusals import Refusal, code, thrown
 from probate_model.clauses import demand
+from probate_model.deactivation import deactivate
 from probate_model.references import on_agent, on_creation
 from probate_model.run import Run
 from probate_model.world import Agent, Origin, Stage
@@ -76,7 +77,7 @@ def abort(run: Run, op: Abort) -> bool:
     if agent.stage in (Stage.LIVE, Stage.FAILED):
         run.silence("CREATE-07", agent, "agent/status", status="disposed")
     else:
-        deactivate(run, agent.label, Refusal.ABORTED)
+        deactivate(run, agent.label, code(Refusal.ABORTED))
     run.settled(op.label, CallReturned(), _ABORTED)
     return True
 
@@ -89,12 +90,6 @@ def withdraw(run: Run, op: Withdraw) -> bool:
     teardown.begin(run, agent.label, Refusal.LIFECYCLE_DISPOSED)
     run.settled(op.label, CallReturned(), _WITHDRAWN)
     return True
-
-
-def deactivate(run: Run, label: Label, cause: Refusal) -> None:
-    """End a pending creation; the first cause is the one that it raises."""
-    if run[label].failure is None:
-        run.update(label, failure=code(cause))
 
 
 def can_advance(agent: Agent) -> bool:
@@ -112,13 +107,14 @@ def advance(run: Run, label: Label) -> None:
     """Go on with a creation: enter the setup, take its result, publish, or begin the rollback."""
     agent = run[label]
     if agent.failure is None and (refusal := publication.why_dead(run, agent)) is not None:
-        agent = run.update(label, failure=code(refusal))
+        deactivate(run, label, code(refusal))
+        agent = run[label]
     if agent.failure is None and agent.stage is Stage.BEGUN and agent.setup is Setup.PLAIN:
         run.update(label, stage=Stage.IN_SETUP, in_setup=run.arrive(GateKind.SETUP, label))
         return
     if agent.failure is None and agent.in_setup is not None and agent.in_setup.outcome == THROW:
-        agent = run.update(label, failure=thrown(_SETUP_TAG))
-    run.update(label, in_setup=None)
+        deactivate(run, label, thrown(_SETUP_TAG))
+    agent = run.update(label, in_setup=None)
     if agent.failure is None:
         publication.publish(run, label)
     else:

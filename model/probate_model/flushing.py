@@ -4,6 +4,9 @@ A turn ends with a flush that is part of the turn's chain: the next turn does no
 before the listeners have returned. A flush that fails is reported and changes nothing else. It is tracked until it
 ends, because the teardown may only detach the session when no flush is open: that is how the closing record is never
 lost.
+
+Listeners are entered in a later step than an injection, since nothing asynchronous happens inside a call. So whatever
+else is said of their gate in the same burst still applies to them.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from probate_model.alphabet.gates import FAIL, GateKind
 from probate_model.alphabet.names import Label
 from probate_model.clauses import demand
 from probate_model.run import Run
-from probate_model.world import Flush
+from probate_model.world import Agent, Flush
 
 _CLOSING = demand("FLUSH-01", upto="FLUSH-04")
 _INJECTED = demand("INJECT-03", upto="FLUSH-04")
@@ -24,8 +27,30 @@ def begin(run: Run, label: Label, *, closing: bool) -> None:
     """Call the flush listeners."""
     agent = run[label]
     run.emit(label, Flushed(agent.ref, agent.records), _CLOSING if closing else _INJECTED)
+    if closing:
+        _arrive(run, label, closing=True)
+    else:
+        run.update(label, called=run[label].called + 1)
+
+
+def _arrive(run: Run, label: Label, *, closing: bool) -> None:
     arrival = run.arrive(GateKind.FLUSH, label)
     run.update(label, flushes=(*run[label].flushes, Flush(closing, arrival.outcome)))
+
+
+def can_advance(agent: Agent) -> bool:
+    """Tell whether a flush that no driver waits for has something to do."""
+    return agent.called > 0 or has_ended(agent.flushes, closing=False)
+
+
+def advance(run: Run, label: Label) -> None:
+    """Go on with a flush that no driver waits for: enter its listeners, or end it."""
+    called = run[label].called
+    if called:
+        run.update(label, called=called - 1)
+        _arrive(run, label, closing=False)
+    else:
+        end(run, label, closing=False)
 
 
 def end(run: Run, label: Label, *, closing: bool) -> bool:

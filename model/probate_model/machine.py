@@ -172,7 +172,7 @@ def _steps_of(world: World, agent: Agent, steps: list[Step]) -> None:
         steps.append(Step("creation", label))
     if turns.can_run(agent):
         steps.append(Step("driver", label))
-    if agent.flushes and flushing.has_ended(agent.flushes, closing=False):
+    if flushing.can_advance(agent):
         steps.append(Step("flush", label))
     if teardown.can_advance(agent) or teardown.scope_can_advance(world.agents, agent):
         steps.append(Step("teardown", label))
@@ -207,7 +207,7 @@ def fire(world: World, step: Step) -> Outcome:
         case Step("driver", str() as label):
             turns.advance(run, label)
         case Step("flush", str() as label):
-            flushing.end(run, label, closing=False)
+            flushing.advance(run, label)
         case Step("teardown", str() as label):
             teardown.advance(run, label)
         case Step("unload", Unload() as unload):

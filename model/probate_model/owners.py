@@ -9,12 +9,13 @@ the two share nothing.
 
 from __future__ import annotations
 
-from probate_model import creation, teardown
+from probate_model import teardown
 from probate_model.alphabet.events import Returned as CallReturned
 from probate_model.alphabet.names import Label, OwnerName
 from probate_model.alphabet.ops import LoadOwner, LoadProvider, UnloadOwner, UnloadProvider
-from probate_model.alphabet.refusals import Refusal
+from probate_model.alphabet.refusals import Refusal, code
 from probate_model.clauses import demand
+from probate_model.deactivation import deactivate
 from probate_model.run import Run
 from probate_model.world import Agent, Owner, Stage, Teardown, Unload, World
 
@@ -66,10 +67,11 @@ def _load(run: Run, owner: Owner, call: Label) -> bool:
 def _begin_unload(run: Run, owner: Owner, call: Label, cause: Refusal) -> bool:
     if owner.active:
         _replace(run, owner._replace(active=False))
+        unload = Unload(owner.name, owner.incarnation, (call,))
         for agent in run.agents():
-            if _made_through(agent, owner) and agent.stage < Stage.LIVE:
-                creation.deactivate(run, agent.label, cause)
-        run.change(unloads=(*run.world.unloads, Unload(owner.name, owner.incarnation, (call,))))
+            if made_through(agent, unload) and agent.stage < Stage.LIVE:
+                deactivate(run, agent.label, code(cause))
+        run.change(unloads=(*run.world.unloads, unload))
         return True
     for unload in run.world.unloads:
         if (unload.owner, unload.incarnation) == (owner.name, owner.incarnation):
@@ -79,10 +81,11 @@ def _begin_unload(run: Run, owner: Owner, call: Label, cause: Refusal) -> bool:
     return True
 
 
-def _made_through(agent: Agent, owner: Owner) -> bool:
-    if owner.name is None:
-        return agent.provider == owner.incarnation
-    return (agent.origin.owner, agent.origin.incarnation) == (owner.name, owner.incarnation)
+def made_through(agent: Agent, unload: Unload) -> bool:
+    """Tell whether an agent was created through the incarnation that an unload ends."""
+    if unload.owner is None:
+        return agent.provider == unload.incarnation
+    return (agent.origin.owner, agent.origin.incarnation) == (unload.owner, unload.incarnation)
 
 
 def _returned(owner: OwnerName | None) -> str:
@@ -99,11 +102,10 @@ def can_advance(world: World, unload: Unload) -> bool:
 def advance(run: Run, unload: Unload) -> None:
     """Go on with an unload: start the next teardown, or return."""
     if not unload.begun:
-        owner = Owner(unload.owner, incarnation=unload.incarnation)
         made = tuple(
             agent.label
             for agent in reversed(run.agents())
-            if _made_through(agent, owner) and agent.teardown is not Teardown.DONE
+            if made_through(agent, unload) and agent.teardown is not Teardown.DONE
         )
         begun = unload._replace(begun=True, to_start=made, awaited=made)
         run.replace_unload(unload, begun)

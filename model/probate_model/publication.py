@@ -18,6 +18,7 @@ from probate_model.alphabet.events import Returned as CallReturned
 from probate_model.alphabet.names import Code, Label
 from probate_model.alphabet.refusals import Refusal, code
 from probate_model.clauses import demand
+from probate_model.deactivation import deactivate
 from probate_model.run import Run
 from probate_model.world import Agent, Driver, Origin, Returned, Stage, Teardown
 
@@ -50,7 +51,7 @@ def publish(run: Run, label: Label) -> None:
     """Publish the agent, or roll back what was published of it."""
     agent = run[label]
     if registry.holds_session(run, agent.id):
-        run.update(label, failure=code(Refusal.ID_EXISTS))
+        deactivate(run, label, code(Refusal.ID_EXISTS))
         run.silence("CREATE-12", agent, "session/created")
         teardown.roll_back(run, label)
         return
@@ -61,8 +62,8 @@ def publish(run: Run, label: Label) -> None:
         run.update(label, stage=Stage.LIVE, driver=Driver.PARKED, returned=Returned.SINCE_SETTLE)
         run.owe(label, CallReturned(run[label].ref), "CREATE-01")
         return
-    if veto is not None and run[label].failure is None:
-        run.update(label, failure=veto)
+    if veto is not None:
+        deactivate(run, label, veto)
     run.update(label, stage=Stage.FAILED)
     if veto is not None and run[label].teardown is Teardown.NONE:
         teardown.stop(run, label)
@@ -91,5 +92,5 @@ def _announce(run: Run, label: Label) -> Code | None:
 def _alive(run: Run, label: Label) -> bool:
     agent = run[label]
     if agent.failure is None and (refusal := why_dead(run, agent)) is not None:
-        agent = run.update(label, failure=code(refusal))
-    return agent.failure is None
+        deactivate(run, label, code(refusal))
+    return run[label].failure is None

@@ -24,6 +24,7 @@ from probate_model.alphabet.names import Label
 from probate_model.alphabet.ops import Dispose
 from probate_model.alphabet.refusals import Refusal, code
 from probate_model.clauses import demand, failure_clause
+from probate_model.deactivation import deactivate
 from probate_model.references import with_handle
 from probate_model.run import Run
 from probate_model.world import Agent, Driver, Stage, Teardown
@@ -47,9 +48,8 @@ def dispose(run: Run, op: Dispose) -> bool:
 
 def begin(run: Run, label: Label, cause: Refusal) -> None:
     """Begin the teardown, or join it. A pending creation is only deactivated: it rolls itself back."""
+    deactivate(run, label, code(cause))
     agent = run[label]
-    if agent.failure is None:
-        agent = run.update(label, failure=code(cause))
     if agent.teardown is not Teardown.NONE:
         return
     if agent.stage is Stage.PUBLISHING:
@@ -89,7 +89,7 @@ def can_advance(agent: Agent) -> bool:
         case Teardown.ASKED:
             return agent.stage is not Stage.PUBLISHING
         case Teardown.STOPPED:
-            return agent.driver is Driver.EXITED and not agent.flushes
+            return agent.driver is Driver.EXITED and not agent.flushes and not agent.called
         case Teardown.DETACHED:
             return True
         case _:

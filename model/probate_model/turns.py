@@ -255,7 +255,7 @@ def _take_result(run: Run, label: Label) -> None:
     agent = run[label]
     wait = agent.wait
     run.update(label, wait=None)
-    if wait is None or wait.outcome is None:
+    if agent.stopping or wait is None or wait.outcome is None:
         outcome = ToolOutcome.ABORTED
     else:
         outcome = ToolOutcome.ERROR if wait.outcome == ERROR else ToolOutcome.OK

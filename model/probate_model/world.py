@@ -112,7 +112,7 @@ class Wait(NamedTuple):
 
 
 class Flush(NamedTuple):
-    """A flush whose listeners have not all returned."""
+    """A flush whose listeners were entered and have not all returned; in order of arrival."""
 
     closing: bool
     outcome: GateOutcome | None = None
@@ -167,6 +167,8 @@ class Agent(NamedTuple):
     tool: int = 0
     tools: int = 0
     deferred: tuple[Text, ...] = ()
+    called: int = 0
+    """Flushes of injections that were announced and whose listeners are not entered yet."""
     flushes: tuple[Flush, ...] = ()
     # who waits
     waiters: tuple[Label, ...] = ()

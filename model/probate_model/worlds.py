@@ -28,6 +28,7 @@ from probate_model.alphabet.items import BurstItem
 from probate_model.alphabet.refusals import Refusal, code
 from probate_model.clauses import extra_clause
 from probate_model.machine import apply, bind, enabled, fire, settle
+from probate_model.reduction import hurry
 from probate_model.registry import snapshot
 from probate_model.run import Expected, Silence
 from probate_model.world import World
@@ -68,6 +69,8 @@ class Divergence:
     allowed: tuple[Event | Snapshot, ...]
     """What could have come instead."""
     field: str | None = None
+    position: int | None = None
+    """The number of the observation in its burst, from 0; none if it is what was seen at rest."""
 
 
 class Branch(NamedTuple):
@@ -91,24 +94,27 @@ EVERYTHING: Final = View()
 class Worlds:
     """The worlds that a backend may be in. A value: every method gives a new one."""
 
-    __slots__ = ("branches", "silences", "view")
+    __slots__ = ("branches", "reduced", "silences", "view")
 
     def __init__(
         self,
         branches: Iterable[Branch],
         view: View = EVERYTHING,
         silences: tuple[Silence, ...] = (),
+        *,
+        reduced: bool = True,
     ) -> None:
         self.branches = tuple(dict.fromkeys(branches))
         self.view = view
         self.silences = silences
+        self.reduced = reduced
         if len(self.branches) > BOUND:
             raise TooManyWorlds(len(self.branches))
 
     @classmethod
-    def of(cls, world: World, view: View = EVERYTHING) -> Worlds:
-        """Give the set that holds one world."""
-        return cls([Branch(world)], view)
+    def of(cls, world: World, view: View = EVERYTHING, *, reduced: bool = True) -> Worlds:
+        """Give the set that holds one world; without ``reduced`` every silent step is searched."""
+        return cls([Branch(world)], view, reduced=reduced)
 
     @property
     def first(self) -> World:
@@ -125,8 +131,8 @@ class Worlds:
                 world = outcome.world
                 rest += self.show(outcome.expected)
                 silences += outcome.silences
-            branches.append(Branch(world, rest))
-        return Worlds(branches, self.view, tuple(silences))
+            branches.append(Branch(self._hurry(world, silences), rest))
+        return Worlds(branches, self.view, tuple(silences), reduced=self.reduced)
 
     def observe(self, event: Event) -> tuple[Worlds, Expected] | Divergence:
         """Advance by one observed event.
@@ -145,7 +151,7 @@ class Worlds:
         if not after:
             return self._explain(event)
         kept = tuple(dict.fromkeys(silences))
-        return Worlds(after, self.view, kept), next(iter(after.values()))
+        return Worlds(after, self.view, kept, reduced=self.reduced), next(iter(after.values()))
 
     def rest(self, seen: Snapshot | None = None) -> Worlds | Divergence:
         """Advance to rest: keep the worlds in which nothing is owed and whose registries are as seen.
@@ -163,7 +169,7 @@ class Worlds:
                 allowed = tuple(dict.fromkeys(self._look(world) for world in quiet))
                 return Divergence("REGISTRY-02", Reason.SNAPSHOT, seen, allowed)
             quiet = dict.fromkeys(agreeing)
-        return Worlds([Branch(bind(world)) for world in quiet], self.view)
+        return Worlds([Branch(bind(world)) for world in quiet], self.view, reduced=self.reduced)
 
     def owed(self) -> str | None:
         """Give the clause of what is still owed; none if nothing is."""
@@ -179,6 +185,9 @@ class Worlds:
 
     def _look(self, world: World) -> Snapshot:
         return self.view.snapshot(snapshot(world))
+
+    def _hurry(self, world: World, silences: list[Silence]) -> World:
+        return hurry(world, silences) if self.reduced else world
 
     def _silent_closure(self, silences: list[Silence]) -> Iterator[tuple[World, list[Branch]]]:
         """Give every world that silent steps lead to, each with the branches that its other steps lead to."""
@@ -200,9 +209,9 @@ class Worlds:
                     silences += outcome.silences
                     expected = self.show(outcome.expected)
                     if expected:
-                        loud.append(Branch(outcome.world, expected))
+                        loud.append(Branch(self._hurry(outcome.world, silences), expected))
                     else:
-                        stack.append(outcome.world)
+                        stack.append(self._hurry(outcome.world, silences))
                 yield world, loud
 
     def _next(self, silences: list[Silence]) -> Iterator[Branch]:

@@ -1,0 +1,144 @@
+"""The reference as a backend: one event loop for a whole conversation, a fresh runtime for each world.
+
+The conversation is carried out from inside the loop. A burst begins its items in one tick, because all begins of the
+reference are synchronous; then the driver waits until nothing else in the loop can run, and answers. Nothing here
+waits for time to pass.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Literal, Self, TypeVar
+
+from anyio import CancelScope, Event, create_task_group
+from anyio.abc import TaskGroup
+
+from probate_conformance.backends.reference.subject import Subject
+from probate_conformance.errors import BackendBroke
+from probate_conformance.loops import HOSTS
+from probate_conformance.loops.base import Host
+from probate_conformance.manifest import Manifest
+from probate_conformance.wire import Burst, Close, Closed, Command, Conversation, Open, Opened, Quiet, Reply
+
+T = TypeVar("T")
+
+
+class ReferenceBackend:
+    """The reference on one of the two loops."""
+
+    def __init__(self, loop: Literal["asyncio", "trio"] = "asyncio") -> None:
+        name = "reference" if loop == "asyncio" else "reference-trio"
+        self.manifest = Manifest(name=name, version="1", language="python")
+        self._loop = loop
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        return None
+
+    def converse(self, conversation: Conversation[T]) -> T:
+        """Carry out every command of the conversation and send it the reply."""
+        results: list[T] = []
+
+        async def main(host: Host) -> None:
+            async with create_task_group() as group:
+                results.append(await _Conversing(host, group).converse(conversation))
+
+        HOSTS[self._loop]().run(main)
+        return results[0]
+
+
+class _World:
+    """One open world, living in a task of its own."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.scope = CancelScope()
+        self.closing = Event()
+        self.broke: BaseException | None = None
+        self.ended = False
+
+    async def live(self) -> None:
+        try:
+            with self.scope:
+                async with self.subject.runtime, create_task_group() as calls:
+                    self.subject.start(calls)
+                    await self.closing.wait()
+                    calls.cancel_scope.cancel()
+        except Exception as error:
+            self.broke = error
+        finally:
+            self.ended = True
+
+
+class _Conversing:
+    """The driver: it lives in the loop and is the only task that the kit itself runs there."""
+
+    def __init__(self, host: Host, group: TaskGroup) -> None:
+        self._host = host
+        self._group = group
+        self._world: _World | None = None
+
+    async def converse(self, conversation: Conversation[T]) -> T:
+        try:
+            command = next(conversation)
+            while True:
+                try:
+                    reply = await self._answer(command)
+                except BackendBroke as broke:
+                    command = conversation.throw(broke)
+                else:
+                    command = conversation.send(reply)
+        except StopIteration as stop:
+            await self._close()
+            result: T = stop.value
+            return result
+
+    async def _answer(self, command: Command) -> Reply:
+        match command:
+            case Open():
+                await self._close()
+                self._host.schedule(command.schedule)
+                self._world = world = _World(Subject(command.world))
+                self._group.start_soon(world.live)
+                await self._quiet(world)
+                return Opened()
+            case Burst():
+                if self._world is None:
+                    raise BackendBroke("a burst came before any world was opened", mend="open a world first")
+                return await self._burst(self._world, command)
+            case Close():
+                await self._close()
+                return Closed()
+
+    async def _burst(self, world: _World, command: Burst) -> Quiet:
+        subject = world.subject
+        for item in command.items:
+            subject.begin(item)
+        quiet = await self._quiet(world)
+        subject.bind()
+        events, subject.events = subject.events, []
+        return Quiet.model_construct(events=tuple(events), snapshot=subject.look(), never=not quiet, unknown=())
+
+    async def _quiet(self, world: _World) -> bool:
+        quiet = await self._host.quiet()
+        if world.broke is not None:
+            raise BackendBroke(f"the runtime raised {world.broke!r}") from world.broke
+        return quiet
+
+    async def _close(self) -> None:
+        """End the world, whatever is left in it."""
+        world, self._world = self._world, None
+        if world is None or world.ended:
+            return
+        world.subject.gates.open_all()
+        world.closing.set()
+        await self._host.quiet()
+        if not world.ended:
+            world.scope.cancel()
+            await self._host.quiet()
+        if not world.ended:
+            raise BackendBroke("the runtime did not end when it was cancelled")

@@ -1,0 +1,109 @@
+"""Gates in process: where the scripted bodies of a trace wait.
+
+A body arrives, and either goes on at once with the next planned outcome or waits on an event of its own. Whoever
+releases it sets the outcome first and the event after, so nothing here depends on when the waiting task runs. A body
+with a signal stays subscribed until it runs again: it is in flight until then, and hears.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from anyio import Event
+
+from probate_model.alphabet.gates import Gate, GateKind, GateOutcome, Temper, default_outcome
+from probate_model.alphabet.items import GateItem, Hold, Open, Plan, Release
+from probate_model.alphabet.names import Label
+from probate_reference import AbortCause, Signal
+
+
+@dataclass(slots=True, eq=False)
+class _Arrival:
+    temper: Temper
+    event: Event = field(default_factory=Event)
+    outcome: GateOutcome | None = None
+
+    def release(self, outcome: GateOutcome | None) -> None:
+        self.outcome = outcome
+        self.event.set()
+
+
+@dataclass(slots=True, eq=False)
+class _Desk:
+    held: bool = False
+    temper: Temper = Temper.HONOURS
+    plan: deque[GateOutcome] = field(default_factory=deque)
+    waiting: deque[_Arrival] = field(default_factory=deque)
+
+
+class Gates:
+    """All gates of one world."""
+
+    def __init__(self) -> None:
+        self._desks: dict[Gate, _Desk] = {}
+        self._never_hold = False
+
+    def apply(self, item: GateItem) -> None:
+        """Carry out a gate item."""
+        desk = self._desks.setdefault(item.gate, _Desk())
+        match item:
+            case Plan():
+                desk.plan.extend(item.outcomes)
+            case Hold():
+                desk.held, desk.temper = True, item.temper
+            case Release():
+                if desk.waiting:
+                    desk.waiting.popleft().release(item.outcome)
+            case Open():
+                self._open(item.gate.kind, desk)
+
+    def open_all(self) -> None:
+        """Let everything go on, and never hold anything again."""
+        self._never_hold = True
+        for gate, desk in self._desks.items():
+            self._open(gate.kind, desk)
+
+    def _open(self, kind: GateKind, desk: _Desk) -> None:
+        desk.held = False
+        while desk.waiting:
+            desk.waiting.popleft().release(default_outcome(kind))
+
+    async def arrive(
+        self,
+        kind: GateKind,
+        label: Label,
+        signal: Signal | None = None,
+        heard: Callable[[AbortCause], None] | None = None,
+    ) -> GateOutcome | None:
+        """Wait if the gate is held, and give the outcome to go on with.
+
+        :param signal: the turn's signal, for bodies that can hear one
+        :param heard: called inside the firing of the signal while the body is in flight
+        :return: the outcome; none if the body stopped waiting because it honours the signal
+        """
+        desk = self._desks.get(Gate(kind, label))
+        if desk is None or (not desk.held and not desk.plan):
+            return default_outcome(kind)
+        if not desk.held or self._never_hold:
+            return desk.plan.popleft() if desk.plan else default_outcome(kind)
+        arrival = _Arrival(desk.temper)
+        desk.waiting.append(arrival)
+
+        def fired(cause: AbortCause) -> None:
+            if arrival in desk.waiting and arrival.temper is Temper.HONOURS:
+                desk.waiting.remove(arrival)
+                arrival.release(None)
+            if heard is not None:
+                heard(cause)
+
+        unsubscribe = signal.subscribe(fired) if signal is not None else None
+        try:
+            await arrival.event.wait()
+        finally:
+            if unsubscribe is not None:
+                unsubscribe()
+            if arrival in desk.waiting:
+                desk.waiting.remove(arrival)
+        return arrival.outcome

@@ -1,0 +1,381 @@
+"""One world on the reference: its runtime, the scripted bodies, the listeners, and the record of what happened.
+
+The runtime is used as anybody would use it, through its public interface. The recorder is the first listener on its
+bus; each reaction is an ordinary listener after it. An asynchronous call is begun by calling it, and a task that
+awaits it records how it settled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from anyio.abc import TaskGroup
+
+import probate_reference as reference
+from probate_conformance.backends.reference.gates import Gates
+from probate_conformance.backends.reference.translation import Thrown, cause_of, code_of, event_of
+from probate_model.alphabet.events import (
+    AgentEvent,
+    Event,
+    Listed,
+    Raised,
+    Returned,
+    ScopeCleanup,
+    Settled,
+    Settlement,
+    Signalled,
+    Snapshot,
+    Status,
+)
+from probate_model.alphabet.gates import (
+    ERROR,
+    FAIL,
+    THROW,
+    GateKind,
+    GateOutcome,
+    hits_max_tokens,
+    tool_count,
+)
+from probate_model.alphabet.items import BurstItem, Hold, Open, Plan, React, Reject, Release, Throw, WorldSpec
+from probate_model.alphabet.names import BAD_TEXT, THIS, AgentId, AgentRef, Label, Tag, agent_ref
+from probate_model.alphabet.ops import (
+    Abort,
+    AwaitIdle,
+    ByAgent,
+    ByOwner,
+    Cancel,
+    Create,
+    CreationSignal,
+    Dispose,
+    Inject,
+    LoadOwner,
+    LoadProvider,
+    Look,
+    Op,
+    Resume,
+    Send,
+    Setup,
+    Steer,
+    UnloadOwner,
+    UnloadProvider,
+    Withdraw,
+)
+from probate_model.run import matches
+
+_UNSTORABLE = "\ud800"
+"""A text that can't be stored without loss: what the alphabet's one bad text stands for."""
+
+
+class Subject:
+    """A world of the reference, driven by items."""
+
+    def __init__(self, spec: WorldSpec) -> None:
+        self.gates = Gates()
+        self.runtime = reference.Runtime(
+            self._model, tool=self._tool, prepare=self._prepare, flush=[self._flush], report=_ignore
+        )
+        self.events: list[Event] = []
+        self._spec = spec
+        self._calls: TaskGroup | None = None
+        self._creations: dict[Label, reference.Creation] = {}
+        self._signals: dict[Label, reference.CreationSignal] = {}
+        self._handles: dict[Label, reference.Handle] = {}
+        self._bound: set[Label] = set()
+        self._labels: dict[reference.Agent, Label] = {}
+        self._refs: dict[reference.Agent, AgentRef] = {}
+        self._session_refs: dict[reference.Session, AgentRef] = {}
+        self._numbers: dict[str, int] = {}
+        self._answers: dict[Label, int] = {}
+        self._hearing: list[Callable[[AgentEvent, reference.Agent], object]] = []
+
+    def start(self, calls: TaskGroup) -> None:
+        """Begin: the runtime is running, and ``calls`` is where pending calls are awaited."""
+        self._calls = calls
+        self.runtime.events.on(self._record)
+        for name in self._spec.owners:
+            self.runtime.owner(name)
+        if not self._spec.provider:
+            _ = self.runtime.provider.unload()
+
+    def begin(self, item: BurstItem) -> None:
+        """Carry out the synchronous part of an item."""
+        match item:
+            case React():
+                self._install(item)
+            case Plan() | Hold() | Release() | Open():
+                self.gates.apply(item)
+            case _:
+                self._op(item, None)
+
+    def bind(self) -> None:
+        """Let what has returned be named from here on."""
+        self._bound.update(self._handles)
+
+    def look(self) -> Snapshot:
+        """Take a snapshot of the registries."""
+        agents = self.runtime.agents
+        listed = []
+        for agent in agents.list():
+            owner = agents.owner_of(agent.id)
+            listed.append(
+                Listed(self._ref(agent), Status(agent.status.value), None if owner is None else self._ref(owner))
+            )
+        return Snapshot(
+            tuple(listed),
+            tuple(self._ref(agent) for agent in agents.roots()),
+            tuple(self._session_ref(session) for session in self.runtime.sessions.list()),
+        )
+
+    # Events.
+
+    def _ref(self, agent: reference.Agent) -> AgentRef:
+        return self._refs.get(agent) or AgentRef(f"{agent.id}#0")
+
+    def _session_ref(self, session: reference.Session) -> AgentRef:
+        return self._session_refs.get(session) or AgentRef(f"{session.id}#0")
+
+    def _record(self, event: reference.Event) -> None:
+        agent = event.agent
+        if isinstance(event, reference.SessionCreated):
+            self._numbers[agent.id] = number = self._numbers.get(agent.id, 0) + 1
+            self._refs[agent] = self._session_refs[agent.session] = agent_ref(AgentId(agent.id), number)
+        self.events.append(event_of(self._ref(agent), event))
+
+    def _install(self, item: React) -> None:
+        skip = item.nth - 1
+        done = False
+
+        def hear(event: AgentEvent, agent: reference.Agent) -> object:
+            nonlocal skip, done
+            if done or event.event != item.on.event or not matches(item.on, event):
+                return None
+            if skip:
+                skip -= 1
+                return None
+            done = True
+            return self._act(item, agent)
+
+        if item.on.event == "signal":
+            self._hearing.append(hear)
+        else:
+            self.runtime.events.on(
+                lambda event: hear(event_of(self._ref(event.agent), event), event.agent), item.on.event
+            )
+
+    def _act(self, item: React, this: reference.Agent) -> Awaitable[None] | None:
+        rejected: Tag | None = None
+        for action in item.do:
+            match action:
+                case Throw(tag):
+                    raise Thrown(tag)
+                case Reject(tag):
+                    rejected = rejected or tag
+                case _:
+                    self._op(action, this)
+        return None if rejected is None else _reject(rejected)
+
+    def _heard(self, agent: reference.Agent, turn: int) -> Callable[[reference.AbortCause], None]:
+        def heard(cause: reference.AbortCause) -> None:
+            event = Signalled(self._ref(agent), turn, cause_of(cause))
+            self.events.append(event)
+            for hear in self._hearing:
+                try:
+                    answer = hear(event, agent)
+                except Thrown:
+                    continue
+                if answer is not None:
+                    self._await(answer)
+
+        return heard
+
+    def _await(self, answer: Any) -> None:
+        async def contained() -> None:
+            try:
+                await answer
+            except Thrown:
+                return
+
+        assert self._calls is not None
+        self._calls.start_soon(contained)
+
+    # Ops.
+
+    def _settled(self, call: Label, outcome: Settlement | None = None) -> None:
+        self.events.append(Settled(call, outcome or Returned()))
+
+    def _follow(self, label: Label, call: reference.Call[Any]) -> None:
+        assert self._calls is not None
+        self._calls.start_soon(self._settle, label, call)
+
+    async def _settle(self, label: Label, call: reference.Call[Any]) -> None:
+        try:
+            value = await call
+        except Exception as failure:
+            self._settled(label, Raised(code_of(failure)))
+            return
+        if isinstance(value, reference.Handle):
+            self._handles[label] = value
+            self._settled(label, Returned(self._ref(value.agent)))
+        else:
+            self._settled(label)
+
+    def _named(self, name: Label, this: reference.Agent | None) -> reference.Agent | None:
+        """Give the agent that an op speaks to; none if the reference is not bound."""
+        if name == THIS:
+            return this
+        return self._handles[name].agent if name in self._bound else None
+
+    def _creation(self, name: Label, this: reference.Agent | None) -> tuple[Label, reference.Creation] | None:
+        label = self._labels.get(this) if name == THIS and this is not None else name
+        creation = self._creations.get(label) if label is not None else None
+        if label is None or creation is None or creation.agent is None:
+            return None
+        return label, creation
+
+    def _op(self, op: Op, this: reference.Agent | None) -> None:
+        match op:
+            case Create():
+                self._create(op, this)
+            case Abort():
+                found = self._creation(op.creation, this)
+                if found is not None and found[0] in self._signals:
+                    self._signals[found[0]].abort()
+                    self._settled(op.label)
+            case Withdraw():
+                found = self._creation(op.creation, this)
+                if found is not None:
+                    _ = found[1].withdraw()
+                    self._settled(op.label)
+            case Send() | Steer() | Inject() | Cancel() | AwaitIdle():
+                agent = self._named(op.agent, this)
+                if agent is not None:
+                    self._on_agent(op, agent)
+            case Dispose():
+                label = self._labels.get(this) if op.agent == THIS and this is not None else op.agent
+                if label in self._bound:
+                    self._follow(op.label, self._handles[label].dispose())
+            case UnloadOwner():
+                self._follow(op.label, self.runtime.owner(op.owner).unload())
+            case UnloadProvider():
+                self._follow(op.label, self.runtime.provider.unload())
+            case LoadOwner():
+                if not self.runtime.owner(op.owner).active:
+                    self.runtime.owner(op.owner).load()
+                    self._settled(op.label)
+            case LoadProvider():
+                if not self.runtime.provider.active:
+                    self.runtime.provider.load()
+                    self._settled(op.label)
+            case Look():
+                self._settled(op.label, Returned(self.look()))
+            case Resume():
+                raise NotImplementedError("resume belongs to profile 'sessions'")
+
+    def _on_agent(self, op: Send | Steer | Inject | Cancel | AwaitIdle, agent: reference.Agent) -> None:
+        try:
+            match op:
+                case Send():
+                    agent.send(_text(op.text))
+                case Steer():
+                    agent.steer(_text(op.text))
+                case Inject():
+                    agent.inject(_text(op.text))
+                case Cancel():
+                    agent.cancel(reference.CancelCause(op.cause.value))
+                case AwaitIdle():
+                    self._follow(op.label, agent.idle())
+                    return
+        except reference.Refusal as refusal:
+            self._settled(op.label, Raised(code_of(refusal)))
+        else:
+            self._settled(op.label)
+
+    def _create(self, op: Create, this: reference.Agent | None) -> None:
+        owner: reference.Owner | reference.Agent | None
+        match op.by:
+            case ByOwner(name):
+                owner = self.runtime.owner(name)
+            case ByAgent(label):
+                owner = self._named(label, this)
+        if owner is None:
+            return
+        signal = None
+        if op.signal is not CreationSignal.NONE:
+            signal = reference.CreationSignal()
+            if op.signal is CreationSignal.PRE_ABORTED:
+                signal.abort()
+            else:
+                self._signals[op.label] = signal
+        creation = owner.create(
+            op.id,
+            setup=self._setup(op.label) if op.setup is Setup.PLAIN else None,
+            signal=signal,
+            cleanups=(self._cleanup(op.label),) if op.cleanup else (),
+        )
+        self._creations[op.label] = creation
+        if creation.agent is not None:
+            self._labels[creation.agent] = op.label
+        self._follow(op.label, creation)
+
+    # The scripted bodies.
+
+    def _setup(self, label: Label) -> reference.Setup:
+        async def setup(_: reference.AgentScope) -> None:
+            _fail_on(THROW, await self.gates.arrive(GateKind.SETUP, label), "setup")
+
+        return setup
+
+    def _cleanup(self, label: Label) -> reference.Cleanup:
+        async def cleanup() -> None:
+            self.events.append(ScopeCleanup(label))
+            _fail_on(FAIL, await self.gates.arrive(GateKind.CLEANUP, label), "cleanup")
+
+        return cleanup
+
+    async def _flush(self, request: reference.FlushRequest) -> None:
+        outcome = await self.gates.arrive(GateKind.FLUSH, self._labels[request.agent])
+        _fail_on(FAIL, outcome, "flush")
+
+    async def _prepare(self, request: reference.ModelRequest, signal: reference.Signal) -> None:
+        outcome = await self.gates.arrive(GateKind.PREPARE, self._labels[request.agent], signal)
+        _fail_on(THROW, outcome, "prepare")
+
+    async def _model(self, request: reference.ModelRequest, signal: reference.Signal) -> reference.Reply:
+        label = self._labels[request.agent]
+        self._answers[label] = answer = self._answers.get(label, 0) + 1
+        heard = self._heard(request.agent, request.turn)
+        outcome = await self.gates.arrive(GateKind.MODEL, label, signal, heard)
+        if outcome is None:
+            return reference.Reply()
+        _fail_on(ERROR, outcome, "model")
+        return reference.Reply(
+            f"{label}:{answer}",
+            tuple(reference.ToolCall("scripted") for _ in range(tool_count(outcome))),
+            reference.StopReason.MAX_TOKENS if hits_max_tokens(outcome) else reference.StopReason.END,
+        )
+
+    async def _tool(self, request: reference.ToolRequest, signal: reference.Signal) -> str:
+        heard = self._heard(request.agent, request.turn)
+        outcome = await self.gates.arrive(GateKind.TOOL, self._labels[request.agent], signal, heard)
+        if outcome is None:
+            raise Thrown(Tag("aborted"))
+        _fail_on(ERROR, outcome, "tool")
+        return "ok"
+
+
+def _fail_on(failing: GateOutcome, outcome: GateOutcome | None, tag: str) -> None:
+    if outcome == failing:
+        raise Thrown(Tag(tag))
+
+
+def _text(text: str) -> str:
+    return _UNSTORABLE if text == BAD_TEXT else text
+
+
+async def _reject(tag: Tag) -> None:
+    raise Thrown(tag)
+
+
+def _ignore(place: str, failure: BaseException) -> None:
+    """Contained failures are outside the comparison."""

@@ -1,0 +1,230 @@
+"""A failing trace as a story: what was done, what was allowed, what was seen, and which sentence of the contract it
+breaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from enum import Enum
+
+from probate_conformance.lockstep import Examined, Exchange
+from probate_conformance.trace import Trace
+from probate_model.alphabet.events import (
+    Event,
+    Logged,
+    Raised,
+    Returned,
+    ScopeCleanup,
+    Settled,
+    Settlement,
+    Snapshot,
+)
+from probate_model.alphabet.items import (
+    BurstItem,
+    Hold,
+    Item,
+    Open,
+    Plan,
+    React,
+    Reject,
+    Release,
+    Settle,
+    Throw,
+)
+from probate_model.alphabet.ops import (
+    Abort,
+    AwaitIdle,
+    ByOwner,
+    Cancel,
+    Create,
+    CreationSignal,
+    Dispose,
+    Inject,
+    LoadOwner,
+    LoadProvider,
+    Look,
+    Op,
+    Resume,
+    Send,
+    Setup,
+    Steer,
+    UnloadOwner,
+    UnloadProvider,
+    Withdraw,
+)
+from probate_model.clauses import CLAUSES
+from probate_model.worlds import Divergence, Reason
+
+
+def item_line(item: Item) -> str:
+    """Tell an item in one line."""
+    match item:
+        case React():
+            where = ", ".join(f"{name}={_word(value)}" for name, value in item.on.where)
+            nth = "" if item.nth == 1 else f" at match {item.nth}"
+            do = "; ".join(_action_line(action) for action in item.do)
+            return f"react {item.label} to {item.on.event}{f'[{where}]' if where else ''}{nth}: {do}"
+        case Plan():
+            return f"plan {item.gate.kind} of {item.gate.creation}: {', '.join(item.outcomes)}"
+        case Hold():
+            return f"hold {item.gate.kind} of {item.gate.creation} ({item.temper})"
+        case Release():
+            return f"release {item.gate.kind} of {item.gate.creation}: {item.outcome}"
+        case Open():
+            return f"open {item.gate.kind} of {item.gate.creation}"
+        case Settle():
+            return "settle"
+        case _:
+            return _op_line(item)
+
+
+def _action_line(action: Op | Throw | Reject) -> str:
+    match action:
+        case Throw(tag):
+            return f"throw {tag}"
+        case Reject(tag):
+            return f"reject {tag} later"
+        case _:
+            return _op_line(action)
+
+
+def _op_line(op: Op) -> str:
+    match op:
+        case Create() | Resume():
+            by = op.by.owner if isinstance(op.by, ByOwner) else f"agent {op.by.agent}"
+            extras = [f"setup={op.setup}"] if op.setup is not Setup.NONE else []
+            extras += ["cleanup"] if op.cleanup else []
+            extras += [f"signal={op.signal}"] if op.signal is not CreationSignal.NONE else []
+            return " ".join([f"{op.item} {op.label}: id {op.id!r} by {by}", *extras])
+        case Abort() | Withdraw():
+            return f"{op.item} {op.creation} -> {op.label}"
+        case Send() | Steer() | Inject():
+            return f"{op.item} {op.agent} {op.text!r} -> {op.label}"
+        case Cancel():
+            return f"cancel {op.agent} by {op.cause} -> {op.label}"
+        case AwaitIdle() | Dispose():
+            return f"{op.item.replace('_', ' ')} {op.agent} -> {op.label}"
+        case UnloadOwner() | LoadOwner():
+            return f"{op.item.split('_')[0]} owner {op.owner} -> {op.label}"
+        case UnloadProvider() | LoadProvider():
+            return f"{op.item.split('_')[0]} provider -> {op.label}"
+        case Look():
+            return f"look -> {op.label}"
+
+
+def event_line(event: Event) -> str:
+    """Tell an event in one line."""
+    match event:
+        case Settled():
+            return f"{event.call} {_outcome(event.outcome)}"
+        case ScopeCleanup(creation):
+            return f"scope/cleanup of {creation}"
+        case Logged():
+            record = event.record
+            shown = _values(record, "record")
+            return f"log {event.agent} {event.seq} {record.record}{shown}"
+        case _:
+            return f"{event.event} {event.agent}{_values(event, 'event', 'agent')}"
+
+
+def _outcome(outcome: Settlement) -> str:
+    match outcome:
+        case Returned(None):
+            return "returned"
+        case Returned(value):
+            return f"returned {snapshot_line(value) if isinstance(value, Snapshot) else value}"
+        case Raised(code):
+            return f"raised {code}"
+
+
+def _values(part: object, *without: str) -> str:
+    names = [field.name for field in fields(part) if field.name not in without]  # type: ignore[arg-type]
+    return "".join(f" {name}={_word(getattr(part, name))}" for name in names)
+
+
+def _word(value: object) -> str:
+    return str(value.value) if isinstance(value, Enum) else str(value)
+
+
+def snapshot_line(snapshot: Snapshot) -> str:
+    """Tell a snapshot in one line."""
+    agents = ", ".join(
+        f"{entry.agent} {entry.status}{f' of {entry.owner}' if entry.owner else ''}" for entry in snapshot.agents
+    )
+    return f"agents [{agents}] roots [{', '.join(snapshot.roots)}] sessions [{', '.join(snapshot.sessions)}]"
+
+
+def _seen(seen: Event | Snapshot | None) -> str:
+    if seen is None:
+        return "nothing more"
+    return f"at rest: {snapshot_line(seen)}" if isinstance(seen, Snapshot) else event_line(seen)
+
+
+def seen_line(divergence: Divergence) -> str:
+    """Tell in one line what was seen that no run of the model explains."""
+    return _seen(divergence.seen)
+
+
+_REASONS = {
+    Reason.OWED: "it came to rest while something was owed",
+    Reason.SILENCE: "the contract is silent here on purpose",
+    Reason.FIELD: "another value was due",
+    Reason.EARLY: "it came before what it has to wait for",
+    Reason.DUE: "something else was due",
+    Reason.EXTRA: "nothing was due",
+    Reason.SNAPSHOT: "the registries differ",
+    Reason.NEVER_QUIET: "it never came to rest",
+}
+
+
+def story(trace: Trace, examined: Examined) -> str:
+    """Tell a failing trace.
+
+    Numbered items, the events between them, and at the divergence what was allowed, what was seen, and the clause.
+    """
+    return "\n".join(_lines(trace, examined))
+
+
+def _lines(trace: Trace, examined: Examined) -> Iterator[str]:
+    schedule = "first in, first out" if trace.schedule == "fifo" else f"seed {trace.schedule}"
+    owners = ", ".join(trace.world.owners)
+    yield f"edition {trace.edition}, owners {owners}, schedule {schedule}"
+    number = 0
+    last = len(examined.exchanges) - 1
+    epilogue = len(trace.bursts()) - 1
+    for place, exchange in enumerate(examined.exchanges):
+        if place == epilogue:
+            yield "  epilogue"
+        for item in _in_order(trace.bursts()[place], exchange):
+            number += 1
+            void = "   (void)" if item in exchange.void else ""
+            yield f"  {number:>3}  {item_line(item)}{void}"
+        diverged = examined.divergence if place == last else None
+        yield from _observations(exchange, diverged)
+    if examined.divergence is not None:
+        yield from _verdict(examined.divergence)
+
+
+def _in_order(burst: tuple[BurstItem, ...], exchange: Exchange) -> tuple[BurstItem, ...]:
+    return burst if len(burst) == len(exchange.sent) + len(exchange.void) else exchange.sent
+
+
+def _observations(exchange: Exchange, divergence: Divergence | None) -> Iterator[str]:
+    for place, event in enumerate(exchange.events):
+        if divergence is not None and place == divergence.position:
+            break
+        yield f"         . {event_line(event)}"
+
+
+def _verdict(divergence: Divergence) -> Iterator[str]:
+    allowed = [_seen(one) for one in divergence.allowed] or ["nothing"]
+    yield f"       allowed  {allowed[0]}"
+    for one in allowed[1:6]:
+        yield f"            or  {one}"
+    if len(allowed) > 6:
+        yield f"            or  one of {len(allowed) - 6} more"
+    yield f"       seen     {_seen(divergence.seen)}"
+    yield f"       because  {_REASONS[divergence.reason]}{f' ({divergence.field})' if divergence.field else ''}"
+    clause = CLAUSES.get(divergence.clause)
+    yield f"       clause   {divergence.clause}{f': {clause.sentence}' if clause else ''}"
