@@ -51,9 +51,10 @@ def commit(run: Run, label: Label, text: Text) -> None:
             log.append(run, label, ContextMessage(text), _CONTEXT)
         return
     turn = agent.turn + 1
-    run.update(label, turn=turn)
+    run.update(label, turn=turn, turn_open=True)
     log.append(run, label, TurnStart(turn, Trigger.INJECTION), _TURN_START)
     log.append(run, label, ContextMessage(text), _CONTEXT)
+    run.update(label, turn_open=False)
     log.append(run, label, TurnEnd(turn, TurnOutcome.COMPLETED), _TURN_END)
     flushing.begin(run, label, closing=False)
 
