@@ -39,7 +39,7 @@ class Creation(Call[Handle]):
 
     @property
     def agent(self) -> Agent | None:
-        """The agent that is being made, before it is published too; ``None`` if the creation was refused at once."""
+        """The agent that is being made, also before it is published; ``None`` if refused at once."""
         return None if self._lifecycle is None else self._lifecycle.core.agent
 
     def withdraw(self) -> Call[None]:

@@ -1,7 +1,7 @@
 """Put a text into the log without running the model.
 
-Whether a turn is open is asked of the log. If one is, the text joins it, except that the results of
-a tool batch are never torn apart: then it waits for the last of them. If none is, the text gets a
+Whether a turn is open is asked of the log. If one is, the text joins it, except that an answer which
+asks for tools is never torn from their results: then it waits for the last of them. If none is, the text gets a
 turn of its own, opened and closed in one go, and a flush that the caller does not wait for. The
 teardown does, because a log that is not flushed is lost.
 """

@@ -113,6 +113,8 @@ async def _run_step(core: Core, turn: Turn, request: ModelRequest) -> bool:
     if reply.stop == StopReason.MAX_TOKENS:
         turn.max_tokens = True
         calls = ()
+    # The batch begins with the answer that asks for it: nothing may stand between a call and its result.
+    core.batch_active = bool(calls)
     core.append(AssistantMessage(reply.text))
     if calls:
         await _run_tools(core, turn, request.step, calls)
@@ -127,7 +129,6 @@ async def _run_step(core: Core, turn: Turn, request: ModelRequest) -> bool:
 
 async def _run_tools(core: Core, turn: Turn, step: int, calls: tuple[ToolCall, ...]) -> None:
     """Run the calls of a step one after the other; every call gets a result."""
-    core.batch_active = True
     crash: BaseException | None = None
     for number, call in enumerate(calls, 1):
         core.append(ToolCalled(number, call.name, call.arguments))

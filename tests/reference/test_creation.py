@@ -239,6 +239,14 @@ async def test_withdraw_disposes_a_live_agent(world: World) -> None:
         assert world.lines == [*CREATED, *DISPOSED]
 
 
+async def test_a_creation_knows_its_agent_from_the_begin(world: World) -> None:
+    async with world.runtime as runtime:
+        creation = runtime.owner("o").create("a")
+        agent = creation.agent
+        assert (await creation).agent is agent
+        assert runtime.owner("o").create("a").agent is None
+
+
 async def test_withdrawing_a_refused_creation_does_nothing(world: World) -> None:
     async with world.runtime as runtime:
         await runtime.owner("o").create("a")

@@ -68,6 +68,26 @@ async def test_during_a_tool_batch_it_waits_for_the_results(world: World) -> Non
         ]
 
 
+async def test_from_an_observer_of_the_answer_it_waits_for_the_results_too(world: World) -> None:
+    world.model.plan.append(tools(1))
+    world.when("a: assistant/message tools", lambda event: event.agent.inject("I"))
+    world.when("a: assistant/message answer", lambda event: event.agent.inject("J"))
+    async with world.runtime as runtime:
+        agent = (await runtime.owner("o").create("a")).agent
+        agent.send("A")
+        await agent.idle()
+        start = world.lines.index("a: assistant/message tools")
+        assert world.lines[start + 1 : start + 8] == [
+            "a: tool/call 1 tool1",
+            "a: tool/result 1 ok result",
+            "a: context/message I",
+            "a: step/end 1 1",
+            "a: step/start 1 2",
+            "a: assistant/message answer",
+            "a: context/message J",
+        ]
+
+
 async def test_during_an_aborted_batch_it_is_logged_before_the_step_ends(world: World) -> None:
     world.model.plan.append(tools(2))
     world.tool.hold()
