@@ -28,6 +28,9 @@ from probate_conformance.errors import BackendBroke, BackendSilent
 LONGEST_LINE: Final = 16 * 1024 * 1024
 """The most bytes that one line of a child may have."""
 
+ONE_LINE: Final = "answer each message with one line, and write nothing else to standard output"
+"""What a child is told that breaks the protocol."""
+
 _CHUNK: Final = 64 * 1024
 _WORDS: Final = 16 * 1024
 _LAST_LINES: Final = 8
@@ -113,9 +116,7 @@ class Child:
         """
         self._pump(0)
         if self._received:
-            raise self._broke(
-                f"spoke without being asked: {show(bytes(self._received))}", mend="answer each message with one line"
-            )
+            raise self._broke(f"spoke without being asked: {show(bytes(self._received))}", mend=ONE_LINE)
         self._unsent = memoryview(line + b"\n")
         self._selector.register(self._stdin, selectors.EVENT_WRITE, self._send)
         until = time.monotonic() + seconds
@@ -124,6 +125,8 @@ class Child:
                 raise self._gone(what)
             remaining = until - time.monotonic()
             if remaining <= 0:
+                if self._pidfd is None and self._process.poll() is not None:
+                    raise self._gone(what)
                 raise BackendSilent(
                     f"did not answer {what} within {seconds:g} s{self._last_words()}",
                     where=self.name,
@@ -158,11 +161,6 @@ class Child:
             return False
         if not self._mute:
             self._received += chunk
-            if len(self._received) > self._longest_line and b"\n" not in chunk:
-                raise self._broke(
-                    f"sent a line of more than {self._longest_line} bytes: {show(bytes(self._received[:_CHUNK]))}",
-                    mend="answer with one line for each message",
-                )
         return True
 
     def _hear_words(self) -> bool:
@@ -188,6 +186,11 @@ class Child:
 
     def _take_line(self) -> bytes | None:
         end = self._received.find(b"\n", self._searched)
+        if (len(self._received) if end < 0 else end) > self._longest_line:
+            start = show(bytes(self._received[:_SHOWN]))
+            raise self._broke(
+                f"sent a line of more than {self._longest_line} bytes, that begins with {start}", mend=ONE_LINE
+            )
         if end < 0:
             self._searched = len(self._received)
             return None
@@ -224,8 +227,10 @@ class Child:
     def end(self) -> None:
         """End the child, politely at first: its input ends; then its group is told to, and at last made to."""
         self._mute = True
-        if not self._unsent:
-            self._stdin.close()
+        if self._unsent:
+            self._selector.unregister(self._stdin)
+            self._unsent = memoryview(b"")
+        self._stdin.close()
         if not self._exits_within(self._grace):
             self._end_group(signal.SIGTERM)
             self._exits_within(self._grace)
@@ -254,12 +259,15 @@ class Child:
                 break
             self._pump(remaining)
         if self._pidfd is None and not self._exited:
+            # This reaps it before its group is told to end. Only a system without pidfd has that gap.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(max(0.0, until - time.monotonic()))
                 self._exited = True
         return self._exited
 
     def _end_group(self, number: signal.Signals) -> None:
+        if self._pidfd is not None and self._process.returncode is not None:
+            return  # reaped, which happens only after its group was ended: the number may be somebody else's by now
         # Gone already; or, as some systems say it, nobody is left in it who could be signalled.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)

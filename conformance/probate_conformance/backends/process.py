@@ -18,7 +18,7 @@ from typing import Final, Self, TypeVar
 
 from pydantic import ValidationError
 
-from probate_conformance.backends.child import LONGEST_LINE, Child, show
+from probate_conformance.backends.child import LONGEST_LINE, ONE_LINE, Child, show
 from probate_conformance.codec import first_error
 from probate_conformance.environment import child_environment
 from probate_conformance.errors import BackendBroke
@@ -46,8 +46,6 @@ R = TypeVar("R", HelloReply, Opened, Quiet, Closed)
 DEADLINE: Final = 20.0
 """How many seconds a child may take for one answer, unless it is told otherwise."""
 
-_MEND: Final = "write one reply for each message to standard output, and nothing else there"
-
 
 class ProcessBackend:
     """A backend that a child process carries out.
@@ -57,7 +55,7 @@ class ProcessBackend:
     :param overlay: what is laid over the environment after all that looks like a credential was dropped from it; a
         value of None removes the name
     :param directory: the child's working directory; the kit's own if none is given
-    :param deadline: how many seconds one answer may take
+    :param deadline: how many seconds one answer may take; can be changed at any time
     :param grace: for how many seconds each politer way of ending the child is tried
     :param longest_line: the most bytes that one answer may have
     """
@@ -77,7 +75,7 @@ class ProcessBackend:
         self._name = name or shlex.join(self._command)
         self._overlay = dict(overlay or {})
         self._directory = directory
-        self._deadline = deadline
+        self.deadline = deadline
         self._grace = grace
         self._longest_line = longest_line
         self._child: Child | None = None
@@ -162,7 +160,7 @@ class ProcessBackend:
             raise BackendBroke("is gone", where=self._name, mend="open a world first: that starts it again")
         what = f"`{message.message}`"
         try:
-            line = self._child.ask(message.model_dump_json().encode(), what=what, seconds=self._deadline)
+            line = self._child.ask(message.model_dump_json().encode(), what=what, seconds=self.deadline)
             return self._understand(line, what, expected)
         except BaseException:  # also if the kit is interrupted here: the answer would still come
             self._drop()
@@ -177,11 +175,13 @@ class ProcessBackend:
             place, fault = first_error(error)
             if place:
                 fault = f"{place}: {fault}"
-            raise BackendBroke(f"answered {what} with {show(line)}: {fault}", where=self._name, mend=_MEND) from error
+            raise BackendBroke(
+                f"answered {what} with {show(line)}: {fault}", where=self._name, mend=ONE_LINE
+            ) from error
         if isinstance(reply, Broke):
             raise BackendBroke(f"can't go on after {what}: {reply.reason}", where=self._name)
         if not isinstance(reply, expected):
-            raise BackendBroke(f"answered {what} with `{reply.message}`: {show(line)}", where=self._name, mend=_MEND)
+            raise BackendBroke(f"answered {what} with `{reply.message}`: {show(line)}", where=self._name, mend=ONE_LINE)
         return reply
 
     def _check_version(self, line: bytes) -> None:
