@@ -43,14 +43,14 @@ def create(run: Run, op: Create) -> bool:
         return False
     if not publication.owner_active(run, origin):
         _refuse(run, op.label, Refusal.OWNER_INACTIVE, "CREATE-02")
-    elif not run.world.provider.active:
+    elif not run.provider.active:
         _refuse(run, op.label, Refusal.PROVIDER_INACTIVE, "CREATE-03")
     elif op.signal is CreationSignal.PRE_ABORTED:
         _refuse(run, op.label, Refusal.ABORTED, "CREATE-04")
     elif registry.holds_session(run, op.id):
         _refuse(run, op.label, Refusal.ID_EXISTS, "CREATE-05")
     else:
-        provider = run.world.provider.incarnation
+        provider = run.provider.incarnation
         run.add(Agent(op.label, op.id, origin, provider, op.setup, op.cleanup, op.signal))
     return True
 
@@ -58,7 +58,7 @@ def create(run: Run, op: Create) -> bool:
 def _origin(run: Run, op: Create) -> Origin | None:
     match op.by:
         case ByOwner(name):
-            owner = next((owner for owner in run.world.owners if owner.name == name), None)
+            owner = next((owner for owner in run.owners if owner.name == name), None)
             return None if owner is None else Origin(name, owner.incarnation, None)
         case ByAgent(label):
             parent = on_agent(run, label)

@@ -20,6 +20,6 @@ def deactivate(run: Run, label: Label, cause: Code) -> None:
     if run[label].failure is not None:
         return
     run.update(label, failure=cause)
-    for other in run.agents():
+    for other in run.agents:
         if other.origin.parent == label and other.stage < Stage.LIVE:
             deactivate(run, other.label, _PARENT_ENDED)

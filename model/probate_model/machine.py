@@ -11,8 +11,8 @@ many: where the contract leaves order open, ``Worlds`` accepts every other.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, assert_never
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 
 from probate_model import (
     cancel,
@@ -31,7 +31,7 @@ from probate_model.alphabet.gates import GateKind, GateOutcome, default_outcome
 from probate_model.alphabet.items import BurstItem, Hold, Open, Plan, React, Release
 from probate_model.alphabet.names import Label
 from probate_model.clauses import demand_of
-from probate_model.run import Expected, Outcome, Run, Silence
+from probate_model.run import Outcome, Run
 from probate_model.world import (
     Agent,
     Due,
@@ -44,11 +44,14 @@ from probate_model.world import (
     World,
 )
 
+Activity: TypeAlias = Literal["creation", "driver", "flush", "teardown", "unload", "settlement"]
+"""The asynchronous things, by the part of the world that they are."""
+
 
 class Step(NamedTuple):
     """One stretch of one activity that could run now."""
 
-    activity: Literal["creation", "driver", "flush", "teardown", "unload", "settlement"]
+    activity: Activity
     subject: Label | Unload | Due
 
 
@@ -92,7 +95,7 @@ def apply(world: World, item: BurstItem) -> Outcome:
     run = Run(world, _begin)
     match item:
         case React():
-            run.change(listeners=(*world.listeners, Listener(item, item.nth - 1)))
+            run.listeners = (*world.listeners, Listener(item, item.nth - 1))
             done = True
         case Plan() | Hold() | Release() | Open():
             done = _on_gate(run, item)
@@ -157,41 +160,59 @@ def _release(run: Run, kind: GateKind, label: Label, outcome: GateOutcome) -> bo
 
 def enabled(world: World) -> tuple[Step, ...]:
     """List the steps that could run now, in the canonical order."""
+    return tuple(_steps(world.agents, world.unloads, world.due))
+
+
+def _steps(agents: Sequence[Agent], unloads: Sequence[Unload], due: Sequence[Due]) -> list[Step]:
     steps: list[Step] = []
-    for agent in world.agents:
+    for agent in agents:
         if agent.teardown is not Teardown.DONE:
-            _steps_of(world, agent, steps)
-    steps += [Step("unload", unload) for unload in world.unloads if owners.can_advance(world, unload)]
-    steps += [Step("settlement", due) for due in world.due]
-    return tuple(steps)
+            label = agent.label
+            steps += [Step(activity, label) for activity, can in _CAN.items() if can(agents, agent)]
+    if unloads:
+        steps += [Step("unload", unload) for unload in unloads if owners.can_advance(agents, unload)]
+    if due:
+        steps += [Step("settlement", entry) for entry in due]
+    return steps
 
 
-def _steps_of(world: World, agent: Agent, steps: list[Step]) -> None:
-    label = agent.label
-    if creation.can_advance(agent):
-        steps.append(Step("creation", label))
-    if turns.can_run(agent):
-        steps.append(Step("driver", label))
-    if flushing.can_advance(agent):
-        steps.append(Step("flush", label))
-    if teardown.can_advance(agent) or teardown.scope_can_advance(world.agents, agent):
-        steps.append(Step("teardown", label))
+_CAN: dict[Activity, Callable[[Sequence[Agent], Agent], bool]] = {
+    "creation": lambda _, agent: creation.can_advance(agent),
+    "driver": lambda _, agent: turns.can_run(agent),
+    "flush": lambda _, agent: flushing.can_advance(agent),
+    "teardown": teardown.can_advance,
+}
+"""Whether an activity of an agent could run."""
+
+_ADVANCE: dict[Activity, Callable[[Run, Label], None]] = {
+    "creation": creation.advance,
+    "driver": turns.advance,
+    "flush": flushing.advance,
+    "teardown": teardown.advance,
+}
+"""How it runs to its next wait."""
 
 
-def can_fire(world: World, step: Step) -> bool:
-    """Tell whether a step, listed in an earlier world, is enabled in this one."""
-    match step:
-        case Step("settlement", Due() as due):
-            return any(other is due for other in world.due)
-        case Step("unload", Unload() as unload):
-            return any(other is unload for other in world.unloads) and owners.can_advance(world, unload)
-        case _:
-            agent = next(agent for agent in world.agents if agent.label == step.subject)
-            if agent.teardown is Teardown.DONE:
-                return False
-            steps: list[Step] = []
-            _steps_of(world, agent, steps)
-            return step in steps
+def _can_fire(run: Run, step: Step) -> bool:
+    """Tell whether a step that was enabled earlier in the run still is."""
+    subject = step.subject
+    if isinstance(subject, Due):
+        return any(other is subject for other in run.due)
+    if isinstance(subject, Unload):
+        return any(other is subject for other in run.unloads) and owners.can_advance(run.agents, subject)
+    agent = run[subject]
+    return agent.teardown is not Teardown.DONE and _CAN[step.activity](run.agents, agent)
+
+
+def _fire(run: Run, step: Step) -> None:
+    subject = step.subject
+    if isinstance(subject, Due):
+        run.due = tuple(other for other in run.due if other is not subject)
+        run.settled(subject.call, subject.outcome, demand_of(subject.clause))
+    elif isinstance(subject, Unload):
+        owners.advance(run, subject)
+    else:
+        _ADVANCE[step.activity](run, subject)
 
 
 def fire(world: World, step: Step) -> Outcome:
@@ -201,22 +222,7 @@ def fire(world: World, step: Step) -> Outcome:
     :return: the world it leads to, and the events on the way
     """
     run = Run(world, _begin)
-    match step:
-        case Step("creation", str() as label):
-            creation.advance(run, label)
-        case Step("driver", str() as label):
-            turns.advance(run, label)
-        case Step("flush", str() as label):
-            flushing.advance(run, label)
-        case Step("teardown", str() as label):
-            teardown.advance(run, label)
-        case Step("unload", Unload() as unload):
-            owners.advance(run, unload)
-        case Step("settlement", Due() as due):
-            run.change(due=tuple(other for other in world.due if other is not due))
-            run.settled(due.call, due.outcome, demand_of(due.clause))
-        case _:
-            raise ValueError(f"not a step: {step!r}")
+    _fire(run, step)
     return run.freeze()
 
 
@@ -225,17 +231,13 @@ def settle(world: World) -> Outcome:
 
     :return: the quiescent world, and all events on the way
     """
-    expected: list[Expected] = []
-    silences: list[Silence] = []
-    while round_ := enabled(world):
-        for position, step in enumerate(round_):
-            if position and not can_fire(world, step):
-                continue
-            outcome = fire(world, step)
-            world = outcome.world
-            expected += outcome.expected
-            silences += outcome.silences
-    return Outcome(bind(world), tuple(expected), tuple(silences))
+    run = Run(world, _begin)
+    while steps := _steps(run.agents, run.unloads, run.due):
+        for position, step in enumerate(steps):
+            if not position or _can_fire(run, step):
+                _fire(run, step)
+    outcome = run.freeze()
+    return outcome._replace(world=bind(outcome.world))
 
 
 def bind(world: World) -> World:

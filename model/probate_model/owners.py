@@ -9,6 +9,8 @@ the two share nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from probate_model import teardown
 from probate_model.alphabet.events import Returned as CallReturned
 from probate_model.alphabet.names import Label, OwnerName
@@ -17,7 +19,7 @@ from probate_model.alphabet.refusals import Refusal, code
 from probate_model.clauses import demand
 from probate_model.deactivation import deactivate
 from probate_model.run import Run
-from probate_model.world import Agent, Owner, Stage, Teardown, Unload, World
+from probate_model.world import Agent, Owner, Stage, Teardown, Unload
 
 _LOADED = demand("CALL-02")
 
@@ -30,7 +32,7 @@ def unload_owner(run: Run, op: UnloadOwner) -> bool:
 
 def unload_provider(run: Run, op: UnloadProvider) -> bool:
     """Carry out the begin of the op."""
-    return _begin_unload(run, run.world.provider, op.label, Refusal.PROVIDER_INACTIVE)
+    return _begin_unload(run, run.provider, op.label, Refusal.PROVIDER_INACTIVE)
 
 
 def load_owner(run: Run, op: LoadOwner) -> bool:
@@ -41,19 +43,19 @@ def load_owner(run: Run, op: LoadOwner) -> bool:
 
 def load_provider(run: Run, op: LoadProvider) -> bool:
     """Carry out the op: a new incarnation, unless one is active."""
-    return _load(run, run.world.provider, op.label)
+    return _load(run, run.provider, op.label)
 
 
 def _owner(run: Run, name: OwnerName) -> Owner | None:
-    return next((owner for owner in run.world.owners if owner.name == name), None)
+    return next((owner for owner in run.owners if owner.name == name), None)
 
 
 def _replace(run: Run, owner: Owner) -> None:
     if owner.name is None:
-        run.change(provider=owner)
+        run.provider = owner
     else:
-        others = run.world.owners
-        run.change(owners=tuple(owner if other.name == owner.name else other for other in others))
+        others = run.owners
+        run.owners = tuple(owner if other.name == owner.name else other for other in others)
 
 
 def _load(run: Run, owner: Owner, call: Label) -> bool:
@@ -68,12 +70,12 @@ def _begin_unload(run: Run, owner: Owner, call: Label, cause: Refusal) -> bool:
     if owner.active:
         _replace(run, owner._replace(active=False))
         unload = Unload(owner.name, owner.incarnation, (call,))
-        for agent in run.agents():
+        for agent in run.agents:
             if made_through(agent, unload) and agent.stage < Stage.LIVE:
                 deactivate(run, agent.label, code(cause))
-        run.change(unloads=(*run.world.unloads, unload))
+        run.unloads = (*run.unloads, unload)
         return True
-    for unload in run.world.unloads:
+    for unload in run.unloads:
         if (unload.owner, unload.incarnation) == (owner.name, owner.incarnation):
             run.replace_unload(unload, unload._replace(callers=(*unload.callers, call)))
             return True
@@ -92,11 +94,11 @@ def _returned(owner: OwnerName | None) -> str:
     return "OWNER-05" if owner is None else "OWNER-03"
 
 
-def can_advance(world: World, unload: Unload) -> bool:
+def can_advance(agents: Sequence[Agent], unload: Unload) -> bool:
     """Tell whether an unload has a teardown to start, or nothing left to wait for."""
     if not unload.begun or unload.to_start:
         return True
-    return all(agent.teardown is Teardown.DONE for agent in world.agents if agent.label in unload.awaited)
+    return all(agent.teardown is Teardown.DONE for agent in agents if agent.label in unload.awaited)
 
 
 def advance(run: Run, unload: Unload) -> None:
@@ -104,7 +106,7 @@ def advance(run: Run, unload: Unload) -> None:
     if not unload.begun:
         made = tuple(
             agent.label
-            for agent in reversed(run.agents())
+            for agent in reversed(run.agents)
             if made_through(agent, unload) and agent.teardown is not Teardown.DONE
         )
         begun = unload._replace(begun=True, to_start=made, awaited=made)
@@ -116,7 +118,7 @@ def advance(run: Run, unload: Unload) -> None:
         cause = Refusal.PROVIDER_INACTIVE if unload.owner is None else Refusal.OWNER_DISPOSED
         teardown.begin(run, first, cause)
         return
-    if can_advance(run.world, unload):
+    if can_advance(run.agents, unload):
         run.replace_unload(unload, None)
         for caller in unload.callers:
             run.owe(caller, CallReturned(), _returned(unload.owner))

@@ -32,8 +32,7 @@ def owner_active(run: Run, origin: Origin) -> bool:
     if origin.parent is not None:
         return not run[origin.parent].ending
     return any(
-        owner.name == origin.owner and owner.active and owner.incarnation == origin.incarnation
-        for owner in run.world.owners
+        owner.name == origin.owner and owner.active and owner.incarnation == origin.incarnation for owner in run.owners
     )
 
 
@@ -41,7 +40,7 @@ def why_dead(run: Run, agent: Agent) -> Refusal | None:
     """Give the reason why a pending creation may not go on; none if it may."""
     if not owner_active(run, agent.origin):
         return Refusal.OWNER_DISPOSED
-    provider = run.world.provider
+    provider = run.provider
     if not provider.active or provider.incarnation != agent.provider:
         return Refusal.PROVIDER_INACTIVE
     return None

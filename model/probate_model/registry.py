@@ -50,22 +50,23 @@ def snapshot(world: World) -> Snapshot:
 
 def holds_session(run: Run, agent_id: AgentId) -> bool:
     """Tell whether the session store holds the id."""
-    return any(run[label].id == agent_id for label in run.world.sessions)
+    return any(run[label].id == agent_id for label in run.sessions)
 
 
 def enter(run: Run, label: Label) -> None:
     """Enter the session, then the agent. Neither is announced."""
-    run.change(sessions=(*run.world.sessions, label), registry=(*run.world.registry, label))
+    run.sessions = (*run.sessions, label)
+    run.registry = (*run.registry, label)
 
 
 def detach(run: Run, label: Label) -> None:
     """Remove the agent's entry, then the session's, and announce what had been announced."""
     agent = run[label]
-    run.change(registry=tuple(other for other in run.world.registry if other != label))
+    run.registry = tuple(other for other in run.registry if other != label)
     if agent.agent_announced:
         run.emit(label, AgentDisposed(agent.ref), _AGENT_DISPOSED)
     else:
         run.silence("PUBLISH-04", agent, "agent/disposed")
-    run.change(sessions=tuple(other for other in run.world.sessions if other != label))
+    run.sessions = tuple(other for other in run.sessions if other != label)
     if agent.session_announced:
         run.emit(label, SessionDisposed(agent.ref), _SESSION_DISPOSED)

@@ -11,7 +11,7 @@ was installed before all others would see it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, cast
 
 from probate_model.alphabet.events import (
@@ -71,28 +71,47 @@ Begin = Callable[["Run", Op], bool]
 """Carries out the synchronous part of an op; false if the op is void."""
 
 
+_PLACES = {name: place for place, name in enumerate(Agent._fields)}
+
+
 class Run:
     """The mutable inside of one atomic stretch; see the essay above."""
 
     __slots__ = (
         "_agents",
         "_begin",
-        "_changed",
         "_positions",
-        "_world",
         "appending",
+        "due",
+        "edition",
         "expected",
+        "gates",
         "late_injections",
+        "listeners",
+        "numbers",
+        "owners",
+        "provider",
+        "registry",
+        "sessions",
         "silences",
         "this",
+        "unloads",
     )
 
     def __init__(self, world: World, begin: Begin) -> None:
-        self._world = world
         self._begin = begin
         self._agents = list(world.agents)
         self._positions = {agent.label: position for position, agent in enumerate(world.agents)}
-        self._changed = False
+        self.edition = world.edition
+        self.owners = world.owners
+        self.provider = world.provider
+        self.registry = world.registry
+        self.sessions = world.sessions
+        self.numbers = world.numbers
+        self.unloads = world.unloads
+        self.due = world.due
+        self.listeners = world.listeners
+        self.gates = world.gates
         self.expected: list[Expected] = []
         self.silences: list[Silence] = []
         self.this: Label | None = None
@@ -108,14 +127,19 @@ class Run:
     @property
     def world(self) -> World:
         """The world as it is at this moment."""
-        if self._changed:
-            self._world = self._world._replace(agents=tuple(self._agents))
-            self._changed = False
-        return self._world
-
-    def change(self, **parts: object) -> None:
-        """Change parts of the world other than its agents."""
-        self._world = self._world._replace(**parts)  # type: ignore[arg-type]
+        return World(
+            self.edition,
+            self.owners,
+            self.provider,
+            tuple(self._agents),
+            self.registry,
+            self.sessions,
+            self.numbers,
+            self.unloads,
+            self.due,
+            self.listeners,
+            self.gates,
+        )
 
     def __getitem__(self, label: Label) -> Agent:
         return self._agents[self._positions[label]]
@@ -125,35 +149,37 @@ class Run:
         position = self._positions.get(label)
         return None if position is None else self._agents[position]
 
-    def agents(self) -> list[Agent]:
-        """Give all agents that ever began, in order of creation."""
-        return list(self._agents)
+    @property
+    def agents(self) -> Sequence[Agent]:
+        """All agents that ever began, in order of creation, as they are at this moment."""
+        return self._agents
 
     def add(self, agent: Agent) -> None:
         """Add a creation that has begun."""
         self._positions[agent.label] = len(self._agents)
         self._agents.append(agent)
-        self._changed = True
 
     def update(self, label: Label, **fields: object) -> Agent:
         """Change fields of one agent, and give the agent as it is then."""
         position = self._positions[label]
-        agent = self._agents[position]._replace(**fields)  # type: ignore[arg-type]
+        values: list[object] = list(self._agents[position])
+        for name, value in fields.items():
+            values[_PLACES[name]] = value
+        agent = Agent._make(values)
         self._agents[position] = agent
-        self._changed = True
         return agent
 
     def next_number(self, agent_id: AgentId) -> int:
         """Count one more session object of ``agent_id``."""
-        numbers = dict(self._world.numbers)
+        numbers = dict(self.numbers)
         numbers[agent_id] = number = numbers.get(agent_id, 0) + 1
-        self.change(numbers=tuple(numbers.items()))
+        self.numbers = tuple(numbers.items())
         return number
 
     def replace_unload(self, old: Unload, new: Unload | None) -> None:
         """Replace one unload under way, or remove it."""
-        rest = (new if unload is old else unload for unload in self._world.unloads)
-        self.change(unloads=tuple(unload for unload in rest if unload is not None))
+        rest = (new if unload is old else unload for unload in self.unloads)
+        self.unloads = tuple(unload for unload in rest if unload is not None)
 
     # Events.
 
@@ -163,7 +189,7 @@ class Run:
 
     def owe(self, call: Label, outcome: Settlement, clause: str) -> None:
         """Let a call settle in a step of its own."""
-        self.change(due=(*self._world.due, Due(call, outcome, clause)))
+        self.due = (*self.due, Due(call, outcome, clause))
 
     def cleanup_began(self, label: Label, demand: Demand) -> None:
         """Record that the scope's cleanup began; it is no dispatch, so nothing can react to it."""
@@ -180,9 +206,9 @@ class Run:
         contained and changes nothing.
         """
         self.expected.append(Expected(event, demand))
-        if not self._world.listeners:
+        if not self.listeners:
             return None
-        for listener in self._world.listeners:
+        for listener in self.listeners:
             if listener.react.on.event != event.event or not matches(listener.react.on, event):
                 continue
             veto = self._hear(listener.react.label, label)
@@ -192,16 +218,16 @@ class Run:
 
     def _hear(self, reaction: Label, label: Label) -> Code | None:
         """Count a match of a reaction, and act if it is the one that it waits for."""
-        listeners = self._world.listeners
+        listeners = self.listeners
         position = next((i for i, other in enumerate(listeners) if other.react.label == reaction), None)
         if position is None:
             return None
         listener = listeners[position]
         if listener.skip:
             waiting = listener._replace(skip=listener.skip - 1)
-            self.change(listeners=(*listeners[:position], waiting, *listeners[position + 1 :]))
+            self.listeners = (*listeners[:position], waiting, *listeners[position + 1 :])
             return None
-        self.change(listeners=(*listeners[:position], *listeners[position + 1 :]))
+        self.listeners = (*listeners[:position], *listeners[position + 1 :])
         outer, self.this = self.this, label
         try:
             for action in listener.react.do:
@@ -217,19 +243,19 @@ class Run:
 
     def gate(self, kind: GateKind, label: Label) -> GateState | None:
         """Give what was said of a gate; none if nothing was, which leaves it open."""
-        for state in self._world.gates:
+        for state in self.gates:
             if state.gate.creation == label and state.gate.kind is kind:
                 return state
         return None
 
     def set_gate(self, state: GateState) -> None:
         """Remember what was said of a gate."""
-        gates = self._world.gates
+        gates = self.gates
         for position, other in enumerate(gates):
             if other.gate == state.gate:
-                self.change(gates=(*gates[:position], state, *gates[position + 1 :]))
+                self.gates = (*gates[:position], state, *gates[position + 1 :])
                 return
-        self.change(gates=(*gates, state))
+        self.gates = (*gates, state)
 
     def arrive(self, kind: GateKind, label: Label) -> Wait:
         """Arrive at a gate: wait if it is held, else take the next planned outcome or the default."""

@@ -16,6 +16,8 @@ Nothing in it can fail: a listener's or a cleanup's failure is contained, a flus
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from probate_model import idle, registry, signals
 from probate_model.alphabet.events import Raised, Status, StatusChanged, StopCause
 from probate_model.alphabet.events import Returned as CallReturned
@@ -83,28 +85,31 @@ def roll_back(run: Run, label: Label) -> None:
     run.silence("CREATE-14", agent, "session/created")
 
 
-def can_advance(agent: Agent) -> bool:
-    """Tell whether the teardown has something to do, apart from waiting for children."""
+def can_advance(agents: Sequence[Agent], agent: Agent) -> bool:
+    """Tell whether the teardown of an agent, one of ``agents``, has something to do."""
     match agent.teardown:
         case Teardown.ASKED:
             return agent.stage is not Stage.PUBLISHING
         case Teardown.STOPPED:
-            return agent.driver is Driver.EXITED and not agent.flushes and not agent.called
+            return _drained(agent)
         case Teardown.DETACHED:
             return True
+        case Teardown.SCOPE:
+            return _scope_can_advance(agents, agent)
         case _:
             return False
 
 
-def scope_can_advance(run_agents: tuple[Agent, ...], agent: Agent) -> bool:
-    """Tell whether the scope step of a teardown has something to do."""
-    if agent.teardown is not Teardown.SCOPE:
-        return False
+def _drained(agent: Agent) -> bool:
+    return agent.driver is Driver.EXITED and not agent.flushes and not agent.called
+
+
+def _scope_can_advance(agents: Sequence[Agent], agent: Agent) -> bool:
     if agent.children or (agent.cleanup and agent.in_cleanup is None):
         return True
     if agent.in_cleanup is not None and not agent.in_cleanup.over:
         return False
-    return not any(other.origin.parent == agent.label and other.teardown is not Teardown.DONE for other in run_agents)
+    return all(other.teardown is Teardown.DONE for other in agents if other.origin.parent == agent.label)
 
 
 def advance(run: Run, label: Label) -> None:
@@ -118,7 +123,7 @@ def advance(run: Run, label: Label) -> None:
         case Teardown.DETACHED:
             children = tuple(
                 other.label
-                for other in reversed(run.agents())
+                for other in reversed(run.agents)
                 if other.origin.parent == label and other.teardown is not Teardown.DONE
             )
             run.update(label, teardown=Teardown.SCOPE, children=children)
@@ -132,7 +137,7 @@ def advance(run: Run, label: Label) -> None:
 
 def detach_if_drained(run: Run, label: Label) -> None:
     """Remove both entries, once no driver and no flush is left that could still need the session."""
-    if can_advance(run[label]):
+    if _drained(run[label]):
         run.update(label, teardown=Teardown.DETACHED)
         registry.detach(run, label)
 
