@@ -171,6 +171,7 @@ _REASONS = {
     Reason.SILENCE: "the contract is silent here on purpose",
     Reason.FIELD: "another value was due",
     Reason.EARLY: "it came before what it has to wait for",
+    Reason.TORN: "it came in the middle of what happens in one stretch",
     Reason.DUE: "something else was due",
     Reason.EXTRA: "nothing was due",
     Reason.SNAPSHOT: "the registries differ",

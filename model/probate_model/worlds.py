@@ -13,7 +13,8 @@ on what can still happen are one.
 If the set grows beyond its bound for one event, the answer is neither yes nor no, and ``TooManyWorlds`` says so.
 
 When no branch accepts an event, the divergence is put down to a clause, in a fixed order: what is still owed at rest; a
-silence that was broken; a field that differs; an event that came too early; the event that was due instead.
+silence that was broken; a field that differs; an event that came before what it has to wait for, or that tore a stretch
+of another activity; the event that was due instead.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from probate_model.alphabet.events import Event, Logged, Raised, ScopeCleanup, Settled, Snapshot
-from probate_model.alphabet.items import BurstItem
+from probate_model.alphabet.items import BurstItem, Open
 from probate_model.alphabet.refusals import Refusal, code
 from probate_model.clauses import extra_clause
 from probate_model.machine import apply, bind, enabled, fire, settle
@@ -52,6 +53,7 @@ class Reason(StrEnum):
     SILENCE = "silence"
     FIELD = "field"
     EARLY = "early"
+    TORN = "torn"
     DUE = "due"
     EXTRA = "extra"
     SNAPSHOT = "snapshot"
@@ -239,10 +241,11 @@ class Worlds:
             expected, field = other
             return Divergence(expected.demand.of_field(field), Reason.FIELD, event, events, field)
         for branch in self.branches:
-            later = (*branch.rest, *self.show(settle(branch.world).expected))
-            for expected in later:
+            for expected in (*branch.rest, *self.show(settle(_opened(branch.world)).expected)):
                 if same(expected.event, event):
-                    return Divergence(expected.demand.edge, Reason.EARLY, event, events)
+                    torn = bool(branch.rest) and subject_of(branch.rest[0].event) != subject_of(event)
+                    edge = branch.rest[0].demand.edge if torn else expected.demand.edge
+                    return Divergence(edge, Reason.TORN if torn else Reason.EARLY, event, events)
         if allowed:
             subject = subject_of(event)
             due = next((e for e in allowed if subject_of(e.event) == subject), allowed[0])
@@ -297,6 +300,14 @@ def _closest(event: Event, allowed: list[Expected]) -> tuple[Expected, str] | No
         if differing and (best is None or len(differing) < best[0]):
             best = len(differing), expected, differing[-1]
     return None if best is None else best[1:]
+
+
+def _opened(world: World) -> World:
+    """Give the world with all of its gates opened, in which whatever waits at one goes on."""
+    for state in world.gates:
+        if state.held:
+            world = apply(world, Open(state.gate)).world
+    return world
 
 
 def _events(expected: Iterable[Expected]) -> tuple[Event, ...]:
