@@ -119,6 +119,7 @@ def next_turn(run: Run, label: Label) -> None:
         return
     if agent.fired is not None:
         run.update(label, armed=False, fired=None)
+        agent = _requeue_steering(run, label)
         if not agent.queued:
             _park(run, label)
             return
@@ -325,10 +326,15 @@ def _flushed(run: Run, label: Label) -> None:
 
 
 def _between_turns(run: Run, label: Label) -> None:
-    agent = run[label]
-    if agent.steering and agent.status is not Status.DISPOSED:
-        run.update(label, queued=agent.queued + agent.steering, steering=())
+    if run[label].status is not Status.DISPOSED:
+        _requeue_steering(run, label)
     next_turn(run, label)
+
+
+def _requeue_steering(run: Run, label: Label) -> Agent:
+    """Let steering that has no turn left to join be prompts, so that none is stranded."""
+    agent = run[label]
+    return run.update(label, queued=agent.queued + agent.steering, steering=())
 
 
 _STRETCHES = {
