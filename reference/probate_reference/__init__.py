@@ -3,6 +3,19 @@
 Who owns what while it lives, and that everything is closed in the right order and with nothing lost
 when it ends. Start with :class:`Runtime`; an agent is asked for through an :class:`Owner` and comes
 with a :class:`Handle`.
+
+A prompt, its answer, and an orderly end::
+
+    async def model(request: ModelRequest, signal: Signal) -> Reply:
+        with signal.scope():
+            return Reply(await ask_somebody(request.session.records))
+        return Reply()  # the turn was aborted; what is returned is discarded
+
+    async with Runtime(model) as runtime:
+        handle = await runtime.owner("me").create("agent-1")
+        handle.agent.send("hello")
+        await handle.agent.idle()
+        await handle.dispose()
 """
 
 from __future__ import annotations
