@@ -1,0 +1,92 @@
+"""Items in a few words, and events told in a few."""
+
+from __future__ import annotations
+
+from probate_model.alphabet.events import Event, Raised, Returned, ScopeCleanup, SessionStarted, Settled, Snapshot
+from probate_model.alphabet.gates import OK, Gate, GateKind, GateOutcome
+from probate_model.alphabet.items import Action, Hold, Pattern, React, Release, WorldSpec
+from probate_model.alphabet.names import AgentId, Label, OwnerName
+from probate_model.alphabet.ops import Abort, By, ByOwner, Create, CreationSignal, Dispose, Look, Setup, Withdraw
+
+HOST, SIDE = OwnerName("host"), OwnerName("side")
+WORLD = WorldSpec(owners=(HOST, SIDE))
+
+
+def create(
+    label: str,
+    agent_id: str = "x",
+    by: str | By = HOST,
+    *,
+    setup: bool = False,
+    cleanup: bool = False,
+    signal: CreationSignal = CreationSignal.NONE,
+) -> Create:
+    by = ByOwner(OwnerName(by)) if isinstance(by, str) else by
+    return Create(Label(label), AgentId(agent_id), by, Setup.PLAIN if setup else Setup.NONE, cleanup, signal)
+
+
+def gate(kind: str, creation: str) -> Gate:
+    return Gate(GateKind(kind), Label(creation))
+
+
+def hold(kind: str, creation: str) -> Hold:
+    return Hold(gate(kind, creation))
+
+
+def release(kind: str, creation: str, outcome: GateOutcome = OK) -> Release:
+    return Release(gate(kind, creation), outcome)
+
+
+def react(label: str, event: str, *actions: Action, nth: int = 1, **where: str) -> React:
+    return React(Label(label), Pattern(event, tuple(where.items())), actions, nth)
+
+
+def look(label: str) -> Look:
+    return Look(Label(label))
+
+
+def dispose(label: str, agent: str) -> Dispose:
+    return Dispose(Label(label), Label(agent))
+
+
+def withdraw(label: str, creation: str) -> Withdraw:
+    return Withdraw(Label(label), Label(creation))
+
+
+def abort(label: str, creation: str) -> Abort:
+    return Abort(Label(label), Label(creation))
+
+
+def told(event: Event) -> str:
+    """Tell an event in a few words."""
+    match event:
+        case Settled(call, Raised(code)):
+            return f"{call} raised {code}"
+        case Settled(call, outcome):
+            value = outcome.value if isinstance(outcome, Returned) else None
+            return f"{call} returned {told_look(value) if isinstance(value, Snapshot) else value or ''}".rstrip()
+        case ScopeCleanup(creation):
+            return f"cleanup {creation}"
+        case SessionStarted(agent, source):
+            return f"session-start {agent} {source}"
+        case _:
+            return f"{event.event} {event.agent}"
+
+
+def told_look(look: Snapshot) -> str:
+    agents = [entry.agent if entry.owner is None else f"{entry.agent} of {entry.owner}" for entry in look.agents]
+    parts = {"agents": agents, "roots": look.roots, "sessions": look.sessions}
+    return "; ".join(f"{name} {', '.join(names) or '-'}" for name, names in parts.items())
+
+
+def published(agent: str, call: str) -> list[str]:
+    return [
+        f"session/created {agent}",
+        f"agent/created {agent}",
+        f"session-start {agent} startup",
+        f"{call} returned {agent}",
+    ]
+
+
+def gone(agent: str, *calls: str) -> list[str]:
+    return [f"agent/disposed {agent}", f"session/disposed {agent}", *(f"{call} returned" for call in calls)]

@@ -1,0 +1,392 @@
+"""What the adapter shows of dsh. Whether dsh is right is for the kit to judge, so what it is known to get wrong is not
+written down here as if it should be so.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from probate_conformance.backends.dsh import DshBackend
+from probate_conformance.generation import Palette, generate
+from probate_conformance.lockstep import Exchange, Verdict, examine
+from probate_conformance.view import view_of
+from probate_conformance.wire import Burst, Close, Open, Quiet
+from probate_model.alphabet.gates import FAIL, OK, THROW
+from probate_model.alphabet.items import BurstItem, Plan, Reject, Throw, WorldSpec
+from probate_model.alphabet.items import Open as OpenGate
+from probate_model.alphabet.names import THIS, Label, OwnerName, Tag
+from probate_model.alphabet.ops import (
+    Abort,
+    ByAgent,
+    CreationSignal,
+    Dispose,
+    LoadOwner,
+    LoadProvider,
+    UnloadOwner,
+    UnloadProvider,
+)
+from tests.conformance.backends.children import note_of, talk
+from tests.conformance.backends.shorthand import (
+    HOST,
+    SIDE,
+    WORLD,
+    abort,
+    create,
+    dispose,
+    gate,
+    gone,
+    hold,
+    look,
+    published,
+    react,
+    release,
+    told,
+    withdraw,
+)
+
+
+def run(backend: DshBackend, *bursts: tuple[BurstItem, ...], world: WorldSpec = WORLD) -> list[list[str]]:
+    """Run bursts in a fresh world, and tell the events of each."""
+    _, *answers, _ = backend.converse(talk(Open(world=world), *(Burst(items=items) for items in bursts), Close()))
+    told_of = []
+    for answer in answers:
+        assert isinstance(answer, Quiet), answer
+        assert not answer.never
+        told_of.append([told(event) for event in answer.events])
+    return told_of
+
+
+class TestManifest:
+    def test_says_what_it_is(self, dsh: DshBackend) -> None:
+        manifest = dsh.manifest
+        assert (manifest.name, manifest.version, manifest.language) == ("dsh", "0.1.0-rc.8", "javascript")
+        assert any("withdraw" in note.lower() for note in manifest.notes)
+
+    def test_claims_the_life_of_an_agent(self, dsh: DshBackend) -> None:
+        palette = Palette.of(dsh.manifest.unclaimed)
+        assert palette.gates == {"setup", "cleanup"}
+        assert palette.ops == {
+            "create", "abort", "withdraw", "dispose", "look",
+            "unload_owner", "load_owner", "unload_provider", "load_provider",
+        }  # fmt: skip
+        assert palette.events == {
+            "session/created", "agent/created", "agent/session-start", "agent/disposed", "session/disposed",
+            "scope/cleanup", "settled",
+        }  # fmt: skip
+
+
+class TestCreate:
+    def test_and_dispose(self, dsh: DshBackend) -> None:
+        created, disposed = run(dsh, (create("c", cleanup=True),), (dispose("d1", "c"), dispose("d2", "c")))
+        assert created == published("x#1", "c")
+        assert sorted(disposed) == sorted(["cleanup c", *gone("x#1", "d1", "d2")])
+        assert disposed[-2:] == ["d1 returned", "d2 returned"]
+
+    def test_id_can_be_used_again(self, dsh: DshBackend) -> None:
+        *_, again = run(dsh, (create("c"),), (dispose("d", "c"),), (create("e", by=SIDE),))
+        assert again == published("x#2", "e")
+
+    def test_race(self, dsh: DshBackend) -> None:
+        (race,) = run(dsh, (create("c"), create("e", by=SIDE)))
+        assert race == [*published("x#1", "c"), "e raised id-exists"]
+
+    def test_taken_id(self, dsh: DshBackend) -> None:
+        _, refused = run(dsh, (create("c"),), (create("e"),))
+        assert refused == ["e raised id-exists"]
+
+    def test_child(self, dsh: DshBackend) -> None:
+        _, child, looked, ended = run(
+            dsh,
+            (create("c"),),
+            (create("k", "kid", ByAgent(Label("c"))),),
+            (look("l"),),
+            (dispose("d", "c"),),
+        )
+        assert child == published("kid#1", "k")
+        assert looked == ["l returned agents x#1, kid#1 of x#1; roots x#1; sessions x#1, kid#1"]
+        assert set(ended) == {*gone("x#1", "d"), *gone("kid#1")}
+
+    def test_unbound_child_is_void(self, dsh: DshBackend) -> None:
+        (void,) = run(dsh, (create("k", "kid", ByAgent(Label("c"))), look("l")))
+        assert void == ["l returned agents -; roots -; sessions -"]
+
+    def test_no_provider(self, dsh: DshBackend) -> None:
+        refused, loaded = run(
+            dsh, (create("c"),), (LoadProvider(Label("l")), create("e")), world=WorldSpec((HOST,), provider=False)
+        )
+        assert refused == ["c raised provider-inactive"]
+        assert loaded == ["l returned", *published("x#1", "e")]
+
+
+class TestSignal:
+    ARMED = CreationSignal.ARMED
+
+    def test_pending(self, dsh: DshBackend) -> None:
+        held, aborted = run(
+            dsh,
+            (create("c", setup=True, cleanup=True, signal=self.ARMED), hold("setup", "c")),
+            (abort("a", "c"),),
+        )
+        assert held == []
+        assert aborted == ["a returned", "cleanup c", "c raised aborted"]
+
+    def test_returned(self, dsh: DshBackend) -> None:
+        *_, aborted = run(dsh, (create("c", signal=self.ARMED),), (abort("a", "c"), look("l")))
+        assert aborted == ["a returned", "l returned agents x#1; roots x#1; sessions x#1"]
+
+    def test_pre_aborted(self, dsh: DshBackend) -> None:
+        (refused,) = run(dsh, (create("c", cleanup=True, signal=CreationSignal.PRE_ABORTED),))
+        assert refused == ["c raised aborted"]
+
+    def test_none_is_void(self, dsh: DshBackend) -> None:
+        *_, aborted = run(dsh, (create("c"),), (abort("a", "c"),))
+        assert aborted == []
+
+
+class TestGates:
+    def test_setup_is_held_by_a_hold_that_comes_later_in_the_burst(self, dsh: DshBackend) -> None:
+        held, released = run(dsh, (create("c", setup=True), hold("setup", "c")), (release("setup", "c"),))
+        assert held == []
+        assert released == published("x#1", "c")
+
+    def test_open_ends_the_hold(self, dsh: DshBackend) -> None:
+        _, opened, disposed = run(
+            dsh,
+            (hold("setup", "c"), hold("cleanup", "c"), create("c", setup=True, cleanup=True)),
+            (OpenGate(gate("setup", "c")), OpenGate(gate("cleanup", "c"))),
+            (dispose("d", "c"),),
+        )
+        assert opened == published("x#1", "c")
+        assert "d returned" in disposed
+
+    def test_setup_throws(self, dsh: DshBackend) -> None:
+        planned, held, released = run(
+            dsh,
+            (Plan(gate("setup", "c"), (THROW,)), create("c", setup=True, cleanup=True)),
+            (create("e", setup=True), hold("setup", "e")),
+            (release("setup", "e", THROW), release("setup", "e", OK)),
+        )
+        assert planned == ["cleanup c", "c raised thrown:setup"]
+        assert held == []
+        assert released == ["e raised thrown:setup"]
+
+    def test_cleanup(self, dsh: DshBackend) -> None:
+        _, held, released = run(
+            dsh,
+            (create("c", cleanup=True), hold("cleanup", "c")),
+            (dispose("d", "c"),),
+            (release("cleanup", "c", FAIL),),
+        )
+        assert "cleanup c" in held
+        assert "d returned" not in held
+        assert released[-1] == "d returned"
+
+
+class TestReactions:
+    def test_veto(self, dsh: DshBackend) -> None:
+        vetoed, again = run(
+            dsh,
+            (
+                react("r", "agent/created", look("r.0"), Throw(Tag("no"))),
+                react("s", "agent/created", look("s.0")),
+                create("c"),
+            ),
+            (create("e"),),
+        )
+        seen = "agents x#1; roots x#1; sessions x#1"
+        assert vetoed == [
+            "session/created x#1", "agent/created x#1", f"r.0 returned {seen}", *gone("x#1"), "c raised thrown:no",
+        ]  # fmt: skip
+        assert again[:3] == ["session/created x#2", "agent/created x#2", f"s.0 returned {seen.replace('#1', '#2')}"]
+
+    @pytest.mark.parametrize("event", ["session/created", "agent/created", "agent/session-start"])
+    def test_rejection_is_no_veto(self, event: str, dsh: DshBackend) -> None:
+        (created,) = run(dsh, (react("r", event, Reject(Tag("late"))), create("c")))
+        assert created == published("x#1", "c")
+
+    def test_rejection_and_throw(self, dsh: DshBackend) -> None:
+        (vetoed,) = run(dsh, (react("r", "session/created", Reject(Tag("late")), Throw(Tag("no"))), create("c")))
+        assert vetoed == ["session/created x#1", "session/disposed x#1", "c raised thrown:no"]
+
+    def test_contained(self, dsh: DshBackend) -> None:
+        *_, disposed = run(
+            dsh,
+            (create("c"),),
+            (
+                react("r", "agent/disposed", Throw(Tag("no"))),
+                react("s", "agent/disposed", look("s.0"), Reject(Tag("late"))),
+                dispose("d", "c"),
+            ),
+        )
+        assert disposed == [
+            "agent/disposed x#1",
+            "s.0 returned agents -; roots -; sessions x#1",
+            "session/disposed x#1",
+            "d returned",
+        ]
+
+    def test_once_at_the_nth_match_in_order_of_installation(self, dsh: DshBackend) -> None:
+        (seen,) = run(
+            dsh,
+            (
+                react("r", "session/created", look("r.0"), nth=2),
+                react("s", "session/created", look("s.0"), agent="y#1"),
+                *(create(f"c{agent_id}", agent_id) for agent_id in "xyz"),
+            ),
+        )
+        y = seen.index("session/created y#1")
+        assert [line.split()[0] for line in seen[y + 1 : y + 3]] == ["r.0", "s.0"]
+        assert sum(line.startswith(("r.0", "s.0")) for line in seen) == 2
+
+    def test_this_names_the_creation(self, dsh: DshBackend) -> None:
+        armed = CreationSignal.ARMED
+        (aborted,) = run(
+            dsh, (react("r", "agent/created", Abort(Label("r.0"), THIS)), create("c", signal=armed), create("e", "y"))
+        )
+        assert aborted[:3] == ["session/created x#1", "agent/created x#1", "r.0 returned"]
+        assert {"c raised aborted", *published("y#1", "e")} <= set(aborted)
+
+    def test_this_has_no_handle_before_its_call_returned(self, dsh: DshBackend) -> None:
+        created, disposed = run(
+            dsh,
+            (react("r", "agent/session-start", Dispose(Label("r.0"), THIS), dispose("r.1", "c")), create("c")),
+            (react("s", "session/disposed", Dispose(Label("s.0"), THIS)), dispose("d", "c")),
+        )
+        assert created == published("x#1", "c")
+        assert sorted(disposed) == sorted(gone("x#1", "d", "s.0"))
+
+    def test_refused_creation_can_not_be_named(self, dsh: DshBackend) -> None:
+        *_, seen = run(
+            dsh,
+            (create("c"),),
+            (
+                create("e", cleanup=True),
+                react("r", "agent/disposed", withdraw("r.0", "e"), withdraw("r.1", "c")),
+                dispose("d", "c"),
+            ),
+        )
+        assert {"e raised id-exists", "r.1 returned", "d returned"} <= set(seen)
+        assert "r.0 returned" not in seen
+
+    def test_ops_of_a_listener_are_begun_inside_its_dispatch(self, dsh: DshBackend) -> None:
+        *_, seen = run(
+            dsh,
+            (create("c"),),
+            (react("r", "agent/disposed", create("r.0"), look("r.1")), dispose("d", "c")),
+        )
+        assert seen[:2] == ["agent/disposed x#1", "r.1 returned agents -; roots -; sessions x#1"]
+        assert "r.0 raised id-exists" in seen
+
+
+class TestWithdraw:
+    def test_pending(self, dsh: DshBackend) -> None:
+        *_, withdrawn, again = run(
+            dsh,
+            (create("c", setup=True, cleanup=True), hold("setup", "c")),
+            (withdraw("v", "c"),),
+            (withdraw("v2", "c"),),
+        )
+        assert withdrawn == ["v returned", "cleanup c", "c raised lifecycle-disposed"]
+        assert again == ["v2 returned"]
+
+    def test_joined_by_dispose(self, dsh: DshBackend) -> None:
+        *_, held, released = run(
+            dsh,
+            (create("c", cleanup=True), hold("cleanup", "c")),
+            (withdraw("v", "c"), dispose("d", "c")),
+            (release("cleanup", "c"),),
+        )
+        assert held[0] == "v returned"
+        assert "d returned" not in held
+        assert released[-1] == "d returned"
+
+
+class TestOwners:
+    def test_unload_is_joined(self, dsh: DshBackend) -> None:
+        unload = [UnloadOwner(Label(f"u{number}"), HOST) for number in range(4)]
+        _, held, released, after = run(
+            dsh,
+            (create("c", cleanup=True), hold("cleanup", "c"), create("e", "y", SIDE)),
+            (unload[0], unload[1], create("r", "z")),
+            (unload[2], release("cleanup", "c")),
+            (unload[3], look("l")),
+        )
+        assert not any(line.startswith("u") for line in held)
+        assert "r raised owner-inactive" in held
+        assert sorted(line for line in released if line.startswith("u")) == [f"u{n} returned" for n in range(3)]
+        assert sorted(after) == ["l returned agents y#1; roots y#1; sessions y#1", "u3 returned"]
+
+    def test_newest_first(self, dsh: DshBackend) -> None:
+        _, ended = run(dsh, (create("c", "x"), create("e", "y")), (UnloadOwner(Label("u"), HOST),))
+        assert ended == [*gone("y#1"), *gone("x#1"), "u returned"]
+
+    def test_new_incarnation_in_one_burst(self, dsh: DshBackend) -> None:
+        (seen,) = run(dsh, (UnloadOwner(Label("u"), HOST), LoadOwner(Label("l"), HOST), create("c")))
+        assert seen[0] == "l returned"
+        assert {"u returned", *published("x#1", "c")} <= set(seen)
+
+    def test_load_of_what_is_active_is_void(self, dsh: DshBackend) -> None:
+        (seen,) = run(
+            dsh, (LoadOwner(Label("l"), HOST), LoadProvider(Label("p")), LoadOwner(Label("n"), OwnerName("?")))
+        )
+        assert seen == []
+
+    def test_pending_creation_ends_with_its_owner(self, dsh: DshBackend) -> None:
+        _, ended = run(
+            dsh,
+            (create("c", setup=True, cleanup=True), hold("setup", "c")),
+            (UnloadOwner(Label("u"), HOST),),
+        )
+        assert sorted(ended) == ["c raised owner-disposed", "cleanup c", "u returned"]
+
+
+class TestProvider:
+    UNLOAD = UnloadProvider(Label("u"))
+
+    def test_unload(self, dsh: DshBackend) -> None:
+        _, ended, refused = run(
+            dsh,
+            (create("c", "x"), create("e", "y", SIDE)),
+            (self.UNLOAD, UnloadProvider(Label("u2"))),
+            (create("r"),),
+        )
+        assert set(ended) == {*gone("x#1"), *gone("y#1"), "u returned", "u2 returned"}
+        assert refused == ["r raised provider-inactive"]
+
+    def test_load_and_create_in_one_burst(self, dsh: DshBackend) -> None:
+        bursts: list[tuple[BurstItem, ...]] = []
+        for number in range(3):
+            load = LoadProvider(Label(f"l{number}"))
+            bursts += [(UnloadProvider(Label(f"u{number}")),), (load, create(f"c{number}"))]
+        told_of = run(dsh, *bursts)
+        for number in range(3):
+            assert told_of[2 * number + 1] == [f"l{number} returned", *published(f"x#{number + 1}", f"c{number}")]
+
+    def test_unload_and_load_in_one_burst(self, dsh: DshBackend) -> None:
+        seen, created, ended = run(
+            dsh,
+            (self.UNLOAD, LoadProvider(Label("l")), UnloadProvider(Label("u2")), LoadProvider(Label("l2"))),
+            (create("c"),),
+            (UnloadProvider(Label("u3")),),
+        )
+        assert sorted(seen) == ["l returned", "l2 returned", "u returned", "u2 returned"]
+        assert created == published("x#1", "c")
+        assert ended == gone("x#1", "u3")
+
+    def test_unknown_names_are_kept_once(self, dsh: DshBackend) -> None:
+        _, quiet, calm, _ = dsh.converse(talk(Open(world=WORLD), Burst(items=(self.UNLOAD,)), Burst(items=()), Close()))
+        assert note_of(quiet) == "system-prompt/change"
+        assert isinstance(calm, Quiet)
+        assert calm.unknown == ()
+
+
+class TestCampaign:
+    def exchanges(self, dsh: DshBackend, number: int) -> list[Exchange]:
+        trace = generate(11, number, Palette.of(dsh.manifest.unclaimed))
+        examined = dsh.converse(examine(trace, view_of(dsh.manifest)))
+        assert examined.verdict in (Verdict.PASS, Verdict.FAIL), examined.reason
+        return examined.exchanges
+
+    def test_same_trace_same_answers(self, dsh: DshBackend) -> None:
+        for number in range(25):
+            assert self.exchanges(dsh, number) == self.exchanges(dsh, number)
