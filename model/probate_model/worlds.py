@@ -145,9 +145,10 @@ class Worlds:
         after: dict[Branch, Expected] = {}
         silences: list[Silence] = list(self.silences)
         shown = self.view.event(event)
-        for world, rest in self._next(silences):
+        for (world, rest), silent in self._next():
             if shown is not None and same(rest[0].event, shown):
                 after.setdefault(Branch(world, rest[1:]), rest[0])
+                silences += silent
                 if len(after) > BOUND:
                     raise TooManyWorlds(len(after))
         if not after:
@@ -191,15 +192,18 @@ class Worlds:
     def _hurry(self, world: World, silences: list[Silence]) -> World:
         return hurry(world, silences) if self.reduced else world
 
-    def _silent_closure(self, silences: list[Silence]) -> Iterator[tuple[World, list[Branch]]]:
-        """Give every world that silent steps lead to, each with the branches that its other steps lead to."""
+    def _silent_closure(self) -> Iterator[tuple[World, list[tuple[Branch, list[Silence]]]]]:
+        """Give every world that silent steps lead to, each with the branches that its other steps lead to.
+
+        A branch comes with the silences on the way to it. Those of a branch that is not taken mean nothing.
+        """
         seen: set[World] = set()
         for start in self.branches:
             if start.rest:
                 continue
-            stack = [start.world]
+            stack: list[tuple[World, list[Silence]]] = [(start.world, [])]
             while stack:
-                world = stack.pop()
+                world, way = stack.pop()
                 if world in seen:
                     continue
                 seen.add(world)
@@ -208,30 +212,32 @@ class Worlds:
                 loud = []
                 for step in enabled(world):
                     outcome = fire(world, step)
-                    silences += outcome.silences
+                    silences = [*way, *outcome.silences]
                     expected = self.show(outcome.expected)
+                    after = self._hurry(outcome.world, silences)
                     if expected:
-                        loud.append(Branch(self._hurry(outcome.world, silences), expected))
+                        loud.append((Branch(after, expected), silences))
                     else:
-                        stack.append(self._hurry(outcome.world, silences))
+                        stack.append((after, silences))
                 yield world, loud
 
-    def _next(self, silences: list[Silence]) -> Iterator[Branch]:
-        """Give every branch whose first event could be observed next."""
-        yield from (branch for branch in self.branches if branch.rest)
-        for _, loud in self._silent_closure(silences):
+    def _next(self) -> Iterator[tuple[Branch, list[Silence]]]:
+        """Give every branch whose first event could be observed next, with the silences on the way to it."""
+        yield from ((branch, []) for branch in self.branches if branch.rest)
+        for _, loud in self._silent_closure():
             yield from loud
 
     def _at_rest(self) -> Iterator[World]:
-        for world, loud in self._silent_closure([]):
+        for world, loud in self._silent_closure():
             if not loud and not enabled(world):
                 yield world
 
     def _allowed(self) -> list[Expected]:
-        return list(dict.fromkeys(branch.rest[0] for branch in self._next([])))
+        return list(dict.fromkeys(branch.rest[0] for branch, _ in self._next()))
 
     def _explain(self, event: Event) -> Divergence:
-        allowed = self._allowed()
+        ways = list(self._next())
+        allowed = list(dict.fromkeys(branch.rest[0] for branch, _ in ways))
         events = _events(allowed)
         for silence in self.silences:
             if silence.broken_by(event):
@@ -246,6 +252,10 @@ class Worlds:
                     torn = bool(branch.rest) and subject_of(branch.rest[0].event) != subject_of(event)
                     edge = branch.rest[0].demand.edge if torn else expected.demand.edge
                     return Divergence(edge, Reason.TORN if torn else Reason.EARLY, event, events)
+        # What would be silent on the way to what is due says something only of what can't come later on another way.
+        for silence in dict.fromkeys(silence for _, silences in ways for silence in silences):
+            if silence.broken_by(event):
+                return Divergence(silence.clause, Reason.SILENCE, event, events)
         if allowed:
             subject = subject_of(event)
             due = next((e for e in allowed if subject_of(e.event) == subject), allowed[0])

@@ -1,0 +1,26 @@
+"""Known-bad backends: the reference with one defect each, to show that the kit finds it and names its clause."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from probate_conformance.backends.base import Backend
+from probate_conformance.backends.reference.known_bad.backend import KnownBadBackend
+from probate_conformance.backends.reference.known_bad.cancel import CANCEL
+from probate_conformance.backends.reference.known_bad.publication import PUBLICATION
+from probate_conformance.backends.reference.known_bad.teardown import TEARDOWN
+from probate_conformance.backends.reference.known_bad.variant import Loop, Variant
+
+__all__ = ("VARIANTS", "Variant", "backend")
+
+VARIANTS: Final[dict[str, Variant]] = {
+    variant.name: variant for family in (CANCEL, PUBLICATION, TEARDOWN) for variant in family.variants
+}
+
+
+def backend(name: str, loop: Loop = "asyncio") -> Backend:
+    """Make the backend of one variant.
+
+    :raises KeyError: if there is no variant of this name
+    """
+    return KnownBadBackend(VARIANTS[name], loop)
