@@ -23,7 +23,8 @@ from probate_conformance.wire import Burst, Close, Command, Open, Quiet, Reply
 from probate_model.alphabet.editions import EDITIONS
 from probate_model.alphabet.events import Event, Snapshot
 from probate_model.alphabet.items import BurstItem
-from probate_model.machine import apply, settle
+from probate_model.following import follow
+from probate_model.machine import apply, bind, settle
 from probate_model.registry import snapshot
 from probate_model.run import Expected, Silence
 from probate_model.world import World, new_world
@@ -130,6 +131,10 @@ class Rehearsal:
     expected: tuple[Expected, ...]
     silences: tuple[Silence, ...]
     world: World
+    begun: int
+    """How many of the events come from the begins."""
+    begun_silences: tuple[Silence, ...]
+    begun_world: World
 
 
 def rehearse(world: World, burst: Sequence[BurstItem]) -> Rehearsal:
@@ -154,6 +159,9 @@ def rehearse(world: World, burst: Sequence[BurstItem]) -> Rehearsal:
         (*expected, *settled.expected),
         (*silences, *settled.silences),
         settled.world,
+        len(expected),
+        tuple(silences),
+        world,
     )
 
 
@@ -169,6 +177,16 @@ def _advance(worlds: Worlds, rehearsal: Rehearsal, exchange: Exchange, result: E
     ):
         _count(result, shown, rehearsal.silences)
         return Worlds.of(rehearsal.world, worlds.view)
+    if not exchange.never_quiet:
+        seen = [event for event in map(worlds.view.event, exchange.events) if event is not None]
+        begun = worlds.show(rehearsal.expected[: rehearsal.begun])
+        followed = follow(rehearsal.begun_world, begun, seen, worlds.show)
+        if followed is not None:
+            world = bind(followed.world)
+            if exchange.snapshot is None or look(snapshot(world)) == look(exchange.snapshot):
+                _count(result, followed.matched, followed.silences)
+                _count(result, (), rehearsal.begun_silences)
+                return Worlds.of(world, worlds.view)
     result.searched += 1
     return _search(worlds, exchange, result)
 
