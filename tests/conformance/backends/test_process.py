@@ -149,7 +149,7 @@ if first_life({str(tmp_path / "mark")!r}):
     {fault[0]}
 behave("second life")
 """
-        with child(script, longest_line=100_000, grace=0.2) as backend:
+        with child(script, longest_line=100_000, grace=1) as backend:
             came = backend.converse(talk(OPEN, BURST, BURST, Close(), OPEN, BURST, Close()))
         opened, broke, gone, closed, opened_again, quiet, _ = came
         assert isinstance(opened, Opened)
@@ -166,7 +166,7 @@ behave("second life")
 
     def test_leaves_nothing_behind(self, fault: tuple[str, str]) -> None:
         script = f"greet()\nhear(); say(message='opened')\nhear()\n{fault[0]}"
-        with child(script, longest_line=100_000, grace=0.2) as backend:
+        with child(script, longest_line=100_000, grace=1) as backend:
             with pytest.raises(BackendBroke):
                 backend.converse(one_burst())
             assert not is_running(int(backend.manifest.version))
@@ -361,7 +361,7 @@ while True: signal.pause()
 """
         # The handler stands before the greeting is over, or the signal may come first.
         greeted_last = script.replace("sys.stdin.read()", "greet()\nsys.stdin.read()")
-        with child(greeted_last, tmp_path / "end", grace=0.3) as backend:
+        with child(greeted_last, tmp_path / "end", grace=1) as backend:
             pid = int(backend.manifest.version)
         assert not is_running(pid)
         assert (tmp_path / "end").read_text() == "told"

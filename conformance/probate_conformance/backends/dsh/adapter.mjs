@@ -28,6 +28,7 @@ const folder = process.argv[2]
 const { AgentLoop, AgentRegistry, Context, LlmRuntime, SessionStore, SystemPrompt, ToolRuntime } = await import(
   pathToFileURL(join(folder, 'packages.mjs'))
 )
+const PLUGINS = [LlmRuntime, SessionStore, SystemPrompt, ToolRuntime, AgentRegistry]
 const { version } = JSON.parse(
   readFileSync(join(folder, 'node_modules', '@deepseek-ai', 'dsh-agent-loop', 'package.json'), 'utf8'),
 )
@@ -46,15 +47,7 @@ const MANIFEST = {
   edition: '2026-06',
   bursts: 'yes',
   unclaimed: {
-    events: [
-      'agent/status',
-      'agent/queued',
-      'agent/cancel-requested',
-      'agent/error',
-      'signal',
-      'log',
-      'session/flush',
-    ],
+    events: ['agent/status', 'agent/queued', 'agent/cancel-requested', 'agent/error', 'signal', 'log', 'session/flush'],
     ops: ['resume', 'send', 'steer', 'inject', 'cancel', 'await_idle'],
     gates: ['prepare', 'model', 'tool', 'flush', 'load'],
     codes: ['disposed', 'invalid-content', 'no-persistence', 'not-found'],
@@ -62,24 +55,20 @@ const MANIFEST = {
   },
   notes: [
     'No prompt is sent: turns, their log and the inbox are not claimed.',
-    'Withdraw calls the teardown that the handle carries as dispose, also before the handle is returned. Nothing that is exported gives it before; it is taken from the factory, and shown to be the same function once the handle is there.',
-    'A fiber can be disposed once: a second call returns at once. Whoever joins an unload is given the promise of the first call.',
-    'Mounting a plug-in is asynchronous. To load the provider within one tick, it is made on a fiber that was mounted before. Where the one before still stands, in the tick of its unload, it is mounted the usual way, and exists some microtasks later.',
+    'Withdraw calls the teardown that the handle carries as dispose, also before the handle is returned. dsh exports ' +
+      'nothing that gives it before; it is taken from the factory, and checked to be that function once the handle is there.',
+    'A fiber can be disposed once: a second call returns at once. Whoever joins an unload is given the promise of the ' +
+      'first call.',
+    'Mounting a plug-in is asynchronous. The provider is loaded within one tick on a fiber that was mounted before. ' +
+      'In the tick of an unload the old one still stands, and the new one is mounted the usual way, some microtasks later.',
   ],
 }
 
-/** The names under which dsh speaks of what the alphabet knows. All others are reported as unknown. */
-const KNOWN = new Set([
-  'session/created',
-  'agent/created',
-  'agent/session-start',
-  'agent/disposed',
-  'session/disposed',
-  'agent/status',
-  'agent/error',
-  'session/event',
-  'session/flush',
-])
+/** The events that become rows; dsh and the alphabet call them the same. */
+const SEEN = ['session/created', 'agent/created', 'agent/session-start', 'agent/disposed', 'session/disposed']
+
+/** All that dsh says and the alphabet has a word for. Everything else is reported as unknown. */
+const KNOWN = new Set([...SEEN, 'agent/status', 'agent/error', 'session/event', 'session/flush'])
 
 /** How dsh says each refusal; it gives almost none of them a code. */
 const REFUSALS = [
@@ -170,7 +159,7 @@ class World {
   static async open({ owners, provider }) {
     const world = new World()
     const root = world.#root
-    for (const plugin of [LlmRuntime, SessionStore, SystemPrompt, ToolRuntime, AgentRegistry]) await root.plugin(plugin)
+    for (const plugin of PLUGINS) await root.plugin(plugin)
     world.#record()
     if (provider) {
       world.#provider = { fiber: root.plugin(AgentLoop, { agents: [] }) }
@@ -213,7 +202,7 @@ class World {
     this.#listen('internal/dispatch', (_mode, name) => {
       if (!KNOWN.has(name)) this.#unknown.add(name)
     })
-    for (const name of ['session/created', 'agent/created', 'agent/session-start', 'agent/disposed', 'session/disposed']) {
+    for (const name of SEEN) {
       this.#listen(name, (payload) => {
         const creation = this.#creationOf(payload)
         if (name === 'session/created') creation.ref = this.#nextRef(creation.id)
@@ -254,9 +243,12 @@ class World {
   #look() {
     const { agents, sessions } = this.#root
     const roots = agents.roots()
-    const ownerOf = (agent) =>
-      roots.includes(agent) ? null : ([...this.#byAgent].find(([other]) => agents.isOwnedBy(agent.id, other))?.[1].ref ?? '?')
     const refOf = (agent) => this.#byAgent.get(agent).ref
+    const ownerOf = (agent) => {
+      if (roots.includes(agent)) return null
+      const owner = [...this.#byAgent.keys()].find((other) => agents.isOwnedBy(agent.id, other))
+      return owner ? refOf(owner) : '?' // owned by somebody who was never announced
+    }
     return {
       agents: agents.list().map((agent) => ({ agent: refOf(agent), status: agent.status, owner: ownerOf(agent) })),
       roots: roots.map(refOf),
@@ -277,7 +269,7 @@ class World {
     const find = (label) => (label === 'this' ? self : this.#creations.get(label))
     const withHandle = (label) => (find(label)?.bound ? find(label) : undefined)
     const withAgent = (label) => (label === 'this' ? self : withHandle(label))
-    const refused = (creation) => self && !creation.begun // what was refused at its begin can't be named in a reaction
+    const refused = (creation) => self && !creation.begun // at its begin: nothing is there that an action could name
     switch (item.item) {
       case 'create': {
         const by = item.by.owner === undefined ? withAgent(item.by.agent) : this.#owners.get(item.by.owner)
