@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from probate_conformance.manifest import FEATURES, OP_NAMES, Unclaimed
-from probate_conformance.randomness import SplitMix64, stream_of
+from probate_conformance.randomness import Source, stream_of
 from probate_conformance.trace import Trace
 from probate_model.alphabet.events import EVENT_KINDS, Status
 from probate_model.alphabet.gates import Gate, GateKind, GateOutcome, Temper, fixed_outcomes
@@ -123,12 +123,14 @@ EVERYTHING: Final = Palette()
 
 def generate(seed: int, number: int, palette: Palette = EVERYTHING) -> Trace:
     """Generate the ``number``-th trace of a seed."""
-    return _Generator(stream_of(seed, number), palette).trace()
+    return Writer(stream_of(seed, number), palette).trace()
 
 
 @dataclass(slots=True)
-class _Generator:
-    random: SplitMix64
+class Writer:
+    """Writes one trace item by item; whatever it has to decide, it asks of its source."""
+
+    random: Source
     palette: Palette
     items: list[Item] = field(default_factory=list)
     spec: WorldSpec = field(default_factory=WorldSpec)
@@ -136,15 +138,28 @@ class _Generator:
     count: int = 0
 
     def trace(self) -> Trace:
-        self.spec = WorldSpec(_OWNERS[: 1 + self.random.below(2)])
-        self.world = new_world(self.spec)
-        short = self.random.below(8) == 0
+        """Write a whole trace: as many items as the source decides."""
+        self.begin()
+        short = self.random.chance(1, 8)
         length = 4 + self.random.below(16) if short else 20 + self.random.below(41)
         while len(self.items) < length:
-            if self.random.below(7) < 2:
-                self._settle()
-            else:
-                self._add(self.random.weighted(self._kinds())())
+            self.go_on()
+        return self.written()
+
+    def begin(self) -> None:
+        """Decide what exists before the first item."""
+        self.spec = WorldSpec(_OWNERS[: 1 + self.random.below(2)])
+        self.world = new_world(self.spec)
+
+    def go_on(self) -> None:
+        """Write one more item; or none, if it would be a settle and nothing happened since the last."""
+        if self.random.chance(2, 7):
+            self._settle()
+        else:
+            self._add(self.random.weighted(self._kinds())())
+
+    def written(self) -> Trace:
+        """Give what is written so far."""
         return Trace.model_construct(world=self.spec, items=tuple(self.items))
 
     # The world as it would be now.
@@ -163,7 +178,7 @@ class _Generator:
         return Label(f"{prefix}{self.count}")
 
     def _text(self) -> Text:
-        if self.random.below(20) == 0:
+        if self.random.chance(1, 20):
             return BAD_TEXT
         self.count += 1
         return Text(f"t{self.count}")
@@ -178,7 +193,7 @@ class _Generator:
         """Draw an agent that can be named: mostly one that takes input."""
         bound = self._bound()
         taking = [agent for agent in bound if agent.status is not Status.DISPOSED]
-        if taking and self.random.below(10):
+        if taking and not self.random.chance(1, 10):
             # The youngest is drawn most often: it is the one whose story is not told yet.
             return taking[-1 - min(self.random.below(3), self.random.below(len(taking)), len(taking) - 1)].label
         return self.random.choose(bound).label
@@ -231,15 +246,15 @@ class _Generator:
     def _create(self, label: Label | None = None, *, inside: bool = False) -> Create:
         label = label or self._label("c")
         features = self.palette.features
-        setup = Setup.PLAIN if "setup" in features and self.random.below(5) < 2 else Setup.NONE
-        cleanup = "cleanup" in features and self.random.below(5) < 2
+        setup = Setup.PLAIN if "setup" in features and self.random.chance(2, 5) else Setup.NONE
+        cleanup = "cleanup" in features and self.random.chance(2, 5)
         signal = CreationSignal.NONE
         if "signal" in features:
             signal = self.random.weighted(
                 [(12, CreationSignal.NONE), (5, CreationSignal.ARMED), (1, CreationSignal.PRE_ABORTED)]
             )
         by: By = ByOwner(self.random.choose(self.spec.owners))
-        if "by-agent" in features and self.random.below(6) == 0:
+        if "by-agent" in features and self.random.chance(1, 6):
             if inside and self.random.below(2):
                 by = ByAgent(THIS)
             elif self._bound():
@@ -247,7 +262,7 @@ class _Generator:
         return Create(label, self.random.choose(_IDS), by, setup, cleanup, signal)
 
     def _cancel(self, label: Label | None = None, agent: Label | None = None) -> Cancel:
-        cause = Cause.PARENT if self.random.below(3) == 0 else Cause.USER
+        cause = Cause.PARENT if self.random.chance(1, 3) else Cause.USER
         return Cancel(label or self._label("x"), agent or self._agent(), cause)
 
     def _abort(self, armed: list[Agent]) -> Abort:
@@ -266,7 +281,7 @@ class _Generator:
         return Gate(self.random.weighted(kinds), self.random.choose(self._targets()))
 
     def _hold(self) -> Hold:
-        deaf = "deaf" in self.palette.features and self.random.below(3) == 0
+        deaf = "deaf" in self.palette.features and self.random.chance(1, 3)
         return Hold(self._gate(), Temper.DEAF if deaf else Temper.HONOURS)
 
     def _outcome(self, kind: GateKind) -> GateOutcome:
@@ -293,21 +308,21 @@ class _Generator:
         elif kind == "agent/status":
             statuses = ("running", "running", "idle", "idle", "disposed")
             where.append(("status", self.random.choose(statuses)))
-        if self.random.below(3) == 0:
+        if self.random.chance(1, 3):
             where.append(("agent", self.random.choose(self._live()).ref))
-        nth = 1 if self.random.below(4) else 2
-        many = 1 + (self.random.below(3) == 0) + (self.random.below(6) == 0)
+        nth = 2 if self.random.chance(1, 4) else 1
+        many = 1 + self.random.chance(1, 3) + self.random.chance(1, 6)
         actions: list[Action] = [self._action(Label(f"{label}.{place}"), kind) for place in range(many)]
-        if self.random.below(5) == 0 and "reject" in self.palette.features:
+        if self.random.chance(1, 5) and "reject" in self.palette.features:
             actions.append(Reject(Tag(f"{label}-late")))
-        throws = self.random.below(3 if kind in ("session/created", "agent/created") else 8) == 0
+        throws = self.random.chance(1, 3 if kind in ("session/created", "agent/created") else 8)
         if throws and "throw" in self.palette.features:
             actions.append(Throw(Tag(str(label))))
         return React(label, Pattern(kind, tuple(where)), tuple(actions), nth)
 
     def _action(self, label: Label, kind: str) -> Op:
         bound, ops = self._bound(), self.palette.ops
-        this = THIS if not bound or self.random.below(4) else self._agent()
+        this = THIS if not bound or not self.random.chance(1, 4) else self._agent()
         options: list[tuple[int, str, Callable[[], Op]]] = [
             (6, "send", lambda: Send(label, this, self._text())),
             (3, "steer", lambda: Steer(label, this, self._text())),

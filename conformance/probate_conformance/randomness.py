@@ -10,12 +10,32 @@ version.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 T = TypeVar("T")
 
 _MASK: Final = (1 << 64) - 1
 _STEP: Final = 0x9E3779B97F4A7C15
+
+
+class Source(Protocol):
+    """What decides for whoever writes a trace: a stream of random numbers, or bytes that somebody else chose."""
+
+    def below(self, bound: int) -> int:
+        """Give a number from 0 to ``bound - 1``."""
+        ...
+
+    def chance(self, favourable: int, possible: int) -> bool:
+        """Decide whether something special happens, as likely as ``favourable`` in ``possible``."""
+        ...
+
+    def choose(self, options: Sequence[T]) -> T:
+        """Give one of the options, each as likely as another."""
+        ...
+
+    def weighted(self, options: Sequence[tuple[int, T]]) -> T:
+        """Give one of the options, each as likely as its weight says."""
+        ...
 
 
 class SplitMix64:
@@ -38,18 +58,26 @@ class SplitMix64:
         """Give a number from 0 to ``bound - 1``."""
         return (self.draw() * bound) >> 64
 
+    def chance(self, favourable: int, possible: int) -> bool:
+        """Decide whether something special happens, as likely as ``favourable`` in ``possible``."""
+        return self.below(possible) < favourable
+
     def choose(self, options: Sequence[T]) -> T:
         """Give one of the options, each as likely as another."""
         return options[self.below(len(options))]
 
     def weighted(self, options: Sequence[tuple[int, T]]) -> T:
         """Give one of the options, each as likely as its weight says."""
-        point = self.below(sum(weight for weight, _ in options))
-        for weight, option in options:
-            if point < weight:
-                return option
-            point -= weight
-        raise AssertionError("weights are not negative")
+        return at_weight(options, self.below(sum(weight for weight, _ in options)))
+
+
+def at_weight(options: Sequence[tuple[int, T]], point: int) -> T:
+    """Give the option that a number below the sum of all weights falls on."""
+    for weight, option in options:
+        if point < weight:
+            return option
+        point -= weight
+    raise AssertionError("the number is below the sum of the weights, and none is negative")
 
 
 def stream_of(seed: int, number: int) -> SplitMix64:
