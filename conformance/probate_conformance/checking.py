@@ -4,6 +4,9 @@ Traces are generated, run and judged one after the other. A failure is run once 
 fail twice is inconclusive, because a contract that holds sometimes was not shown to hold or to fail. The first
 confirmed failure of each clause is shrunk, to the smallest trace that fails by that clause, and becomes a case.
 
+A backend that breaks, or is silent, costs a deadline each time. So the run gives up on one that breaks in three traces
+one after the other, or in 25 all told, and shrinking gives up when three candidates broke.
+
 All of it is one conversation, so it runs wherever the backend lives.
 """
 
@@ -12,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
+from typing import Final
 
 from probate_conformance.generation import Palette, generate
 from probate_conformance.lockstep import Examined, Verdict, examine
@@ -22,7 +26,13 @@ from probate_conformance.story import seen_line
 from probate_conformance.trace import ExpectedDivergence, Trace
 from probate_conformance.view import view_of
 from probate_conformance.wire import Command, Reply
+from probate_model.alphabet.items import Item, Settle
 from probate_model.worlds import View
+
+BROKEN_IN_A_ROW: Final = 3
+"""After how many broken traces one after the other a run gives up on a backend."""
+BROKEN_IN_ALL: Final = 25
+"""After how many broken traces a run gives up on a backend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +49,8 @@ class Case:
 class Checked:
     """What a run showed, so far."""
 
+    planned: int = 0
+    """How many runs there are to be."""
     traces: int = 0
     steps: int = 0
     voids: int = 0
@@ -49,6 +61,11 @@ class Checked:
     unknown: Counter[str] = field(default_factory=Counter)
     cases: list[Case] = field(default_factory=list)
     troubles: list[Trouble] = field(default_factory=list)
+    broken: int = 0
+    shrinking: str | None = None
+    """The clause whose failure is being shrunk at the moment."""
+    ended: str | None = None
+    """Why not all was run that was planned."""
 
     def count(self, examined: Examined) -> None:
         """Add what one run of one trace showed."""
@@ -73,77 +90,163 @@ class Plan:
     """How many schedules each trace runs under; the first is the backend's default."""
     stop_at_first: bool = False
 
-    def trace(self, number: int, palette: Palette) -> Trace:
-        """Give the ``number``-th run: traces in order, each under its schedules."""
-        trace = generate(self.seed, number // self.schedules, palette)
+    @property
+    def runs(self) -> int:
+        """How many runs there are: every trace under every schedule."""
+        return self.cases * self.schedules
+
+    def trace(self, number: int, manifest: Manifest) -> Trace:
+        """Give the ``number``-th run, from 0: traces in order, each under its schedules.
+
+        A backend that can't begin several items in one tick gets each in a burst of its own.
+        """
+        trace = generate(self.seed, number // self.schedules, Palette.of(manifest.unclaimed))
         schedule = number % self.schedules
         changes: dict[str, object] = {"edition": self.edition, "profile": self.profile}
         if schedule:
             changes["schedule"] = schedule
+        if manifest.bursts == "no":
+            changes["items"] = tuple(_apart(trace.items))
         return trace.model_copy(update=changes)
+
+
+def _apart(items: tuple[Item, ...]) -> Generator[Item, None, None]:
+    for item in items:
+        yield item
+        if not isinstance(item, Settle):
+            yield Settle()
 
 
 Progress = Callable[[Checked], None]
 
 
-def check(manifest: Manifest, plan: Plan, progress: Progress) -> Generator[Command, Reply, Checked]:
+def _silent(checked: Checked) -> None:
+    del checked
+
+
+def _never() -> bool:
+    return False
+
+
+def check(
+    manifest: Manifest,
+    plan: Plan,
+    progress: Progress = _silent,
+    *,
+    name: str | None = None,
+    stop: Callable[[], bool] = _never,
+    checked: Checked | None = None,
+) -> Generator[Command, Reply, Checked]:
     """Run a plan. A conversation; gives what it showed.
 
     :param manifest: what the backend said of itself
-    :param progress: called after every trace
+    :param progress: called after every trace, and after every candidate of shrinking
+    :param name: the name that cases call the backend by; that of its manifest if none is given
+    :param stop: asked between traces whether to end early
+    :param checked: what the results are written into, for a caller who must have them even if the backend raises
     """
-    checked = Checked()
-    view = view_of(manifest)
-    palette = Palette.of(manifest.unclaimed)
-    for number in range(plan.cases * plan.schedules):
-        trace = plan.trace(number, palette)
-        examined = yield from examine(trace, view)
-        checked.count(examined)
-        if examined.verdict is not Verdict.PASS:
-            yield from _look_closer(trace, number, examined, checked, view, manifest.name)
-            if plan.stop_at_first and checked.cases:
-                progress(checked)
-                break
-        progress(checked)
-    return checked
+    run = _Run(manifest, plan, progress, name or manifest.name, stop, checked or Checked())
+    return (yield from run.all())
 
 
-def _look_closer(
-    trace: Trace, number: int, examined: Examined, checked: Checked, view: View, backend: str
-) -> Generator[Command, Reply, None]:
-    if examined.divergence is None:
-        checked.troubles.append(Trouble(verdict=examined.verdict, number=number, reason=examined.reason))
-        return
-    clause = examined.divergence.clause
-    again = yield from examine(trace, view)
-    if again.divergence is None or again.divergence.clause != clause:
-        reason = f"failed by {clause} in one of two runs"
-        checked.troubles.append(Trouble(verdict=Verdict.INCONCLUSIVE, number=number, reason=reason))
-        return
-    checked.failed[clause] += 1
-    if checked.failed[clause] == 1:
-        smallest, shown = yield from shrunk(trace, again, view)
-        case = with_expectation(smallest, shown, backend)
-        checked.cases.append(Case(clause, number, case, shown))
+@dataclass(slots=True)
+class _Run:
+    manifest: Manifest
+    plan: Plan
+    progress: Progress
+    name: str
+    stop: Callable[[], bool]
+    checked: Checked
+    view: View = field(init=False)
+    in_a_row: int = 0
+
+    def __post_init__(self) -> None:
+        self.view = view_of(self.manifest)
+        self.checked.planned = self.plan.runs
+
+    def all(self) -> Generator[Command, Reply, Checked]:
+        checked = self.checked
+        for number in range(self.plan.runs):
+            trace = self.plan.trace(number, self.manifest)
+            examined = yield from examine(trace, self.view)
+            checked.count(examined)
+            self._note_broken(examined)
+            if examined.verdict is not Verdict.PASS:
+                yield from self._look_closer(trace, number, examined)
+            self.progress(checked)
+            checked.ended = self._ended()
+            if checked.ended and number + 1 < self.plan.runs:
+                return checked
+        checked.ended = None
+        return checked
+
+    def _note_broken(self, examined: Examined) -> None:
+        self.in_a_row = self.in_a_row + 1 if examined.broke else 0
+        self.checked.broken += examined.broke is not None
+
+    def _ended(self) -> str | None:
+        if self.stop():
+            return "interrupted"
+        if self.plan.stop_at_first and self.checked.failed:
+            return "stopped at the first failure"
+        if self.in_a_row >= BROKEN_IN_A_ROW:
+            return f"gave up after {BROKEN_IN_A_ROW} broken traces one after the other"
+        if self.checked.broken >= BROKEN_IN_ALL:
+            return f"gave up after {BROKEN_IN_ALL} broken traces"
+        return None
+
+    def _look_closer(self, trace: Trace, number: int, examined: Examined) -> Generator[Command, Reply, None]:
+        checked = self.checked
+        if examined.divergence is None:
+            checked.troubles.append(Trouble(verdict=examined.verdict, number=number, reason=examined.reason))
+            return
+        clause = examined.divergence.clause
+        again = yield from examine(trace, self.view)
+        if again.divergence is None or again.divergence.clause != clause:
+            self._note_broken(again)
+            reason = f"failed by {clause} in one of two runs"
+            checked.troubles.append(Trouble(verdict=Verdict.INCONCLUSIVE, number=number, reason=reason))
+            return
+        checked.failed[clause] += 1
+        if checked.failed[clause] == 1:
+            checked.shrinking = clause
+            smallest, shown = yield from shrunk(trace, again, self.view, self._shrinking_on)
+            checked.shrinking = None
+            checked.cases.append(Case(clause, number, with_expectation(smallest, shown, self.name), shown))
+
+    def _shrinking_on(self) -> bool:
+        self.progress(self.checked)
+        return not self.stop()
 
 
-def shrunk(trace: Trace, examined: Examined, view: View) -> Generator[Command, Reply, tuple[Trace, Examined]]:
-    """Shrink a failing trace, keeping the clause that it fails by; gives the trace and its last run."""
+def _always() -> bool:
+    return True
+
+
+def shrunk(
+    trace: Trace, examined: Examined, view: View, go_on: Callable[[], bool] = _always
+) -> Generator[Command, Reply, tuple[Trace, Examined]]:
+    """Shrink a failing trace, keeping the clause that it fails by; gives the trace and its last run.
+
+    :param go_on: asked before each candidate; the smallest trace so far is given if it says no
+    """
     assert examined.divergence is not None
     clause = examined.divergence.clause
     search = shrinking(trace)
-    best = examined
+    best = trace, examined
+    broken = 0
     try:
         candidate = next(search)
-        while True:
+        while broken < BROKEN_IN_A_ROW and go_on():
             shown = yield from examine(candidate, view)
+            broken += shown.broke is not None
             fails = shown.divergence is not None and shown.divergence.clause == clause
             if fails:
-                best = shown
+                best = candidate, shown
             candidate = search.send(fails)
-    except StopIteration as stop:
-        smallest: Trace = stop.value
-        return smallest, best
+    except StopIteration:
+        pass
+    return best
 
 
 def with_expectation(trace: Trace, examined: Examined, backend: str) -> Trace:

@@ -6,7 +6,10 @@ command line prints that and nothing else. A traceback that reaches the user is 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from enum import IntEnum
+from typing import Final
 
 
 class Exit(IntEnum):
@@ -26,6 +29,26 @@ class Exit(IntEnum):
     """Nothing was executed: the backend is not installed, or nothing was left to run."""
     DEFECT = 6
     """Probate itself could not do its work."""
+
+
+WORST_FIRST: Final = (
+    Exit.DEFECT,
+    Exit.USAGE,
+    Exit.FAIL,
+    Exit.BROKEN,
+    Exit.INCONCLUSIVE,
+    Exit.NOT_RUN,
+    Exit.PASS,
+)
+"""Which exit code a run of several parts has: the first of these that one of them has.
+
+A defect of ours makes every other verdict doubtful; a failure is certain, whatever else happened; a backend that broke
+says more than one that was not judged; and what was not run at all says least, but is never success.
+"""
+
+
+MOST_LISTED: Final = 20
+"""How many known names an error lists at the most."""
 
 
 class ProbateError(Exception):
@@ -76,3 +99,15 @@ class BackendSilent(BackendBroke):
 
 class ReportError(ProbateError):
     """A report that can't be written."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str], *, also: str | None = None) -> UsageError:
+    """Give the error for a name that means nothing: what is known, and what was probably meant.
+
+    :param also: what else could be named, or where all is listed
+    """
+    names = list(known)
+    near = get_close_matches(name, names, 1, 0.5) or [one for one in names if one.lower() == name.lower()]
+    listed = f"known are {', '.join(names)}" if len(names) <= MOST_LISTED else None
+    mend = "; ".join(part for part in (f"did you mean {near[0]!r}?" if near else None, listed, also) if part)
+    return UsageError(f"unknown {kind} {name!r}", mend=mend.replace("?;", "?"))

@@ -3,8 +3,8 @@
 Renderers only render. What counts as green is decided here and nowhere else: a run in which nothing was executed is not
 green, a clause that was never demanded did not pass, and what is not claimed is said so.
 
-A report has a header line that differs from run to run (when, where, how long); everything after it is a function of
-the backend, the seed and the version of the kit.
+A run has a header that differs from run to run (when, where, how long); everything after it is a function of the
+backends, the seed and the version of the kit.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from probate_conformance.errors import Exit
+from probate_conformance.errors import WORST_FIRST, Exit
 from probate_conformance.lockstep import Verdict
 from probate_conformance.manifest import Manifest
 from probate_conformance.trace import Trace
@@ -31,6 +31,8 @@ class Header(_Part):
     """What differs from run to run."""
 
     part: Literal["header"] = "header"
+    version: str
+    """Of the kit."""
     started: str
     seconds: float
     python: str
@@ -38,36 +40,39 @@ class Header(_Part):
 
 
 class Setting(_Part):
-    """What was asked for."""
+    """What was asked for, of one backend."""
 
     part: Literal["setting"] = "setting"
-    version: str
     backend: str
-    manifest: Manifest
+    """The name that the command line knows it by."""
+    manifest: Manifest | None
+    """What the backend said of itself; none if it never came to that."""
     edition: str
     profile: str
     seed: int
     cases: int
+    schedules: int = 1
 
 
 class Failure(_Part):
-    """One failing trace, confirmed and shrunk."""
+    """The first failing trace of a clause, confirmed and shrunk."""
 
     part: Literal["failure"] = "failure"
     clause: str
     number: int
-    """Which trace of the seed it was."""
+    """Which run of the seed it was, from 0."""
     story: str
     case: Trace
     file: str | None = None
 
 
 class Trouble(_Part):
-    """A trace that was neither passed nor failed."""
+    """A trace that neither passed nor failed."""
 
     part: Literal["trouble"] = "trouble"
     verdict: Verdict
-    number: int
+    number: int | None
+    """Which run of the seed it was, from 0; none if it was before any."""
     reason: str
     file: str | None = None
 
@@ -79,15 +84,17 @@ class ClauseResult(_Part):
     id: str
     verdict: Verdict
     demanded: int
+    """How often it was demanded, in steps that were compared and held."""
     failed: int = 0
+    """How many traces failed by it."""
 
 
 class Totals(_Part):
-    """What was carried out."""
+    """What was carried out, on one backend."""
 
     part: Literal["totals"] = "totals"
     verdict: Verdict
-    exit: int
+    exit: Exit
     traces: int
     steps: int
     voids: int
@@ -95,21 +102,39 @@ class Totals(_Part):
     searched: int
     """How many bursts needed more than the canonical run."""
     failed: int
-    passed_clauses: int
-    failed_clauses: int
+    """How many traces failed."""
+    clauses: dict[Verdict, int]
+    """How many clauses have each verdict."""
     unknown: dict[str, int]
     """Events that are not of the alphabet, and how often the backend named them."""
+    ended: str | None = None
+    """Why not all was run that was asked for."""
 
 
 class Report(_Part):
-    """A whole run."""
+    """What a run showed of one backend."""
+
+    setting: Setting
+    failures: tuple[Failure, ...] = ()
+    troubles: tuple[Trouble, ...] = ()
+    clauses: tuple[ClauseResult, ...] = ()
+    totals: Totals
+
+
+class End(_Part):
+    """What the whole run comes to."""
+
+    part: Literal["end"] = "end"
+    verdict: Verdict
+    exit: Exit
+
+
+class Run(_Part):
+    """A whole run: one report for each backend."""
 
     header: Header
-    setting: Setting
-    failures: tuple[Failure, ...]
-    troubles: tuple[Trouble, ...]
-    clauses: tuple[ClauseResult, ...]
-    totals: Totals
+    reports: tuple[Report, ...]
+    end: End
 
 
 def clause_results(
@@ -139,19 +164,74 @@ def clause_results(
     return tuple(results)
 
 
-def overall(clauses: tuple[ClauseResult, ...], troubles: tuple[Trouble, ...], steps: int) -> tuple[Verdict, Exit]:
-    """Give the verdict on a run, and its exit code."""
+def overall(
+    clauses: tuple[ClauseResult, ...], troubles: tuple[Trouble, ...], steps: int, *, ended: str | None = None
+) -> tuple[Verdict, Exit]:
+    """Give the verdict on one backend, and its exit code.
+
+    :param clauses: what became of each clause
+    :param troubles: the traces that neither passed nor failed
+    :param steps: how many items were carried out
+    :param ended: why not all was run that was asked for, if so
+    """
     verdicts = {result.verdict for result in clauses}
-    if any(result.id == UNEXPLAINED or result.id not in CLAUSES for result in clauses if result.failed):
+    if any(result.failed for result in clauses if result.id not in CLAUSES):
         return Verdict.FAIL, Exit.DEFECT
     if Verdict.FAIL in verdicts:
         return Verdict.FAIL, Exit.FAIL
     if any(trouble.verdict is Verdict.BROKEN for trouble in troubles):
         return Verdict.BROKEN, Exit.BROKEN
-    if troubles:
+    if troubles or (ended and steps):
         return Verdict.INCONCLUSIVE, Exit.INCONCLUSIVE
     if not steps or Verdict.PASS not in verdicts:
         return Verdict.NOT_REACHED, Exit.NOT_RUN
     if Verdict.NOT_REACHED in verdicts or Verdict.BLOCKED in verdicts:
         return Verdict.INCONCLUSIVE, Exit.INCONCLUSIVE
     return Verdict.PASS, Exit.PASS
+
+
+def end_of(reports: tuple[Report, ...]) -> End:
+    """Give what several backends come to: the worst of them, in the order of ``errors.WORST_FIRST``."""
+    if not reports:
+        return End(verdict=Verdict.NOT_REACHED, exit=Exit.NOT_RUN)
+    worst = min(reports, key=lambda report: WORST_FIRST.index(report.totals.exit))
+    return End(verdict=worst.totals.verdict, exit=worst.totals.exit)
+
+
+class Replayed(_Part):
+    """What one run of one case showed."""
+
+    backend: str
+    case: Trace
+    verdict: Verdict
+    exit: Exit
+    story: str
+    clause: str | None = None
+    """The clause that it fails by."""
+    seen: str | None = None
+    """The observation that no run of the model explains."""
+    reason: str = ""
+    """Why it neither passed nor failed."""
+
+    @property
+    def as_expected(self) -> bool | None:
+        """Whether it showed the divergence that the case expects; none if the case expects nothing."""
+        expected = self.case.expected
+        if expected is None:
+            return None
+        return (self.clause, self.seen) == (expected.clause, expected.seen)
+
+
+def replayed_exit(verdict: Verdict, clause: str | None) -> Exit:
+    """Give the exit code for the verdict on one case."""
+    match verdict:
+        case Verdict.PASS:
+            return Exit.PASS
+        case Verdict.FAIL:
+            return Exit.FAIL if clause in CLAUSES else Exit.DEFECT
+        case Verdict.BROKEN:
+            return Exit.BROKEN
+        case Verdict.NOT_REACHED:
+            return Exit.NOT_RUN
+        case _:
+            return Exit.INCONCLUSIVE

@@ -1,6 +1,4 @@
-"""A failing trace as a story: what was done, what was allowed, what was seen, and which sentence of the contract it
-breaks.
-"""
+"""A failing trace as a story: what was done, what was allowed, and what was seen instead."""
 
 from __future__ import annotations
 
@@ -53,7 +51,6 @@ from probate_model.alphabet.ops import (
     UnloadProvider,
     Withdraw,
 )
-from probate_model.clauses import CLAUSES
 from probate_model.worlds import Divergence, Reason
 
 
@@ -172,6 +169,7 @@ _REASONS = {
     Reason.FIELD: "another value was due",
     Reason.EARLY: "it came before what it has to wait for",
     Reason.TORN: "it came in the middle of what happens in one stretch",
+    Reason.TORN: "it came in the middle of what nothing may come between",
     Reason.DUE: "something else was due",
     Reason.EXTRA: "nothing was due",
     Reason.SNAPSHOT: "the registries differ",
@@ -182,7 +180,7 @@ _REASONS = {
 def story(trace: Trace, examined: Examined) -> str:
     """Tell a failing trace.
 
-    Numbered items, the events between them, and at the divergence what was allowed, what was seen, and the clause.
+    Numbered items, the events between them, and at the divergence what was allowed and what was seen.
     """
     return "\n".join(_lines(trace, examined))
 
@@ -227,5 +225,3 @@ def _verdict(divergence: Divergence) -> Iterator[str]:
         yield f"            or  one of {len(allowed) - 6} more"
     yield f"       seen     {_seen(divergence.seen)}"
     yield f"       because  {_REASONS[divergence.reason]}{f' ({divergence.field})' if divergence.field else ''}"
-    clause = CLAUSES.get(divergence.clause)
-    yield f"       clause   {divergence.clause}{f': {clause.sentence}' if clause else ''}"

@@ -1,0 +1,94 @@
+"""Arguments that several verbs share, and the checks on them."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import Final
+
+from probate_conformance.backends.process import DEADLINE
+from probate_conformance.errors import UsageError, unknown_name
+from probate_conformance.manifest import PROFILES
+from probate_conformance.trace import MODELLED_PROFILES
+from probate_model.alphabet.editions import EDITIONS
+
+MODELLED_EDITIONS: Final = ("2026-06",)
+"""The editions whose rules the model has."""
+
+LONGEST_DEADLINE: Final = 24 * 60 * 60
+
+
+def add_deadline(parser: argparse.ArgumentParser) -> None:
+    """Add how long a backend in another process may take."""
+    parser.add_argument(
+        "--deadline",
+        type=seconds,
+        default=DEADLINE,
+        metavar="SECONDS",
+        help="how long a backend in another process may take for one answer, in seconds (default: %(default)g)",
+    )
+
+
+def add_color(parser: argparse.ArgumentParser) -> None:
+    """Add the wish for no colour."""
+    parser.add_argument(
+        "--no-color",
+        action="store_true",
+        help="no colour; without it there is colour on a terminal, and NO_COLOR, FORCE_COLOR and TERM=dumb are heeded",
+    )
+
+
+def natural(text: str) -> int:
+    """Read a number from 0."""
+    return _number(text, 0)
+
+
+def positive(text: str) -> int:
+    """Read a number from 1."""
+    return _number(text, 1)
+
+
+def _number(text: str, least: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+    if number < least:
+        raise argparse.ArgumentTypeError(f"{number} is less than {least}")
+    return number
+
+
+def seconds(text: str) -> float:
+    """Read a time in seconds: more than 0, and no more than a day."""
+    try:
+        number = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds") from None
+    if not (math.isfinite(number) and 0 < number <= LONGEST_DEADLINE):
+        raise argparse.ArgumentTypeError(f"{text} is not more than 0 and at most {LONGEST_DEADLINE} seconds")
+    return number
+
+
+def require_edition(name: str) -> None:
+    """See that an edition is one whose rules are modelled.
+
+    :raises UsageError: if it is not
+    """
+    _require("edition", name, tuple(EDITIONS), MODELLED_EDITIONS)
+
+
+def require_profile(name: str) -> None:
+    """See that a profile is one whose rules are modelled.
+
+    :raises UsageError: if it is not
+    """
+    _require("profile", name, PROFILES, MODELLED_PROFILES)
+
+
+def _require(kind: str, name: str, known: tuple[str, ...], modelled: tuple[str, ...]) -> None:
+    if name not in known:
+        raise unknown_name(kind, name, known)
+    if name not in modelled:
+        raise UsageError(
+            f"{kind} {name!r} is known, but its rules are not modelled yet", mend=f"modelled is {', '.join(modelled)}"
+        )

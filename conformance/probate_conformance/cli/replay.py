@@ -1,0 +1,59 @@
+"""``probate replay``: run one case and tell its story."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+from probate_conformance.backends.registry import make_backend
+from probate_conformance.cli.options import add_color, add_deadline, require_edition, require_profile
+from probate_conformance.cli.output import emit
+from probate_conformance.errors import Exit
+from probate_conformance.render import text
+from probate_conformance.render.style import style_for
+from probate_conformance.running import Interrupt, replay
+from probate_conformance.trace import load
+
+NAME: Final = "replay"
+SUMMARY: Final = "run one case and tell its story"
+DESCRIPTION: Final = """\
+Run the trace of a case file once and tell what was done and what was seen. Exit code 1 if it
+fails, whether or not that is the divergence that the case expects.
+"""
+DEFAULT: Final = "reference"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("file", type=Path, metavar="FILE", help="a case file, as `probate check` writes them")
+    parser.add_argument(
+        "--backend",
+        metavar="BACKEND",
+        help=f"what to run it on (default: the backend that the case names; {DEFAULT} if it names none)",
+    )
+    add_deadline(parser)
+    add_color(parser)
+
+
+def run(arguments: argparse.Namespace) -> Exit:
+    """Run the case and tell its story.
+
+    :raises TraceError: if the file is no trace
+    :raises UsageError: if a name means nothing
+    :raises BackendAbsent: if the backend is not installed
+    :raises BackendBroke: if it can't be started
+    """
+    trace = load(arguments.file)
+    require_edition(trace.edition)
+    require_profile(trace.profile)
+    name = arguments.backend or (trace.expected.backend if trace.expected else DEFAULT)
+    backend = make_backend(name, deadline=arguments.deadline)
+    interrupt = Interrupt()
+    with interrupt.taken():
+        replayed = replay(name, backend, trace, interrupt)
+    style = style_for(sys.stdout, os.environ, no_color=arguments.no_color)
+    emit(text.render_replay(replayed, style))
+    return replayed.exit

@@ -1,0 +1,283 @@
+"""A report as text, for a person at a terminal: short when all is well, a story where it is not.
+
+Only the first line differs between two runs of the same thing.
+"""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Final
+
+from probate_conformance.errors import Exit
+from probate_conformance.lockstep import Verdict
+from probate_conformance.render.style import WIDTH, Ink, Style
+from probate_conformance.report import ClauseResult, Failure, Header, Replayed, Report, Run, Totals, Trouble
+from probate_model.clauses import CLAUSES
+
+MOST_TROUBLES: Final = 5
+"""How many troubles are told; the others are counted."""
+
+MEANINGS: Final = {
+    Exit.PASS: "all that was asked for was carried out and held",
+    Exit.FAIL: "the contract does not hold",
+    Exit.USAGE: "the command is wrong",
+    Exit.INCONCLUSIVE: "not all was shown to hold or to fail",
+    Exit.BROKEN: "the backend broke",
+    Exit.NOT_RUN: "nothing was shown; that is not a success",
+    Exit.DEFECT: "probate itself is at fault; please report it",
+}
+"""What each exit code means, at the end of a report."""
+
+_WORDS: Final = {
+    Verdict.FAIL: "failed",
+    Verdict.INCONCLUSIVE: "inconclusive",
+    Verdict.BROKEN: "broken",
+    Verdict.NOT_CLAIMED: "not claimed",
+    Verdict.BLOCKED: "blocked",
+    Verdict.NOT_REACHED: "not reached",
+    Verdict.PASS: "held",
+}
+_REMARKS: Final = {
+    Verdict.NOT_CLAIMED: "the backend does not show what these are seen by",
+    Verdict.BLOCKED: "traces ended before they could be judged; never demanded elsewhere",
+    Verdict.NOT_REACHED: "never demanded; more traces may reach them: --cases",
+}
+
+
+def render(run: Run, style: Style, *, verbose: bool = False) -> str:
+    """Give a run as text.
+
+    :param verbose: tell how often each clause was demanded, instead of the least of each group
+    """
+    return "".join(f"{line}\n" for line in _run(run, style, verbose))
+
+
+def _run(run: Run, style: Style, verbose: bool) -> Iterator[str]:
+    yield _header(run, style)
+    for report in run.reports:
+        yield ""
+        yield from _report(report, style, verbose)
+    yield ""
+    yield _end(run, style)
+
+
+def _header(run: Run, style: Style) -> str:
+    header: Header = run.header
+    parts = (f"probate {header.version}", header.started, f"{header.seconds:.1f} s", header.python, header.platform)
+    return style.ink(style.dot.join(parts) if not style.color else " · ".join(parts), Ink.DIM)
+
+
+def _report(report: Report, style: Style, verbose: bool) -> Iterator[str]:
+    yield from _setting(report, style)
+    if report.totals.traces:
+        yield ""
+        yield from _clauses(report.clauses, style, verbose)
+    for failure in report.failures:
+        yield ""
+        yield from _failure(failure, report, style)
+    if report.troubles:
+        yield ""
+        yield from _troubles(report.troubles, style)
+    yield from _others(report, style)
+    yield ""
+    yield from _totals(report, style)
+
+
+def _setting(report: Report, style: Style) -> Iterator[str]:
+    setting = report.setting
+    manifest = setting.manifest
+    is_called = manifest is not None and manifest.name != setting.backend
+    called = f" ({manifest.name} {manifest.version})" if manifest and is_called else ""
+    asked = [f"edition {setting.edition}", f"profile {setting.profile}", f"seed {setting.seed}"]
+    asked.append(_many(setting.cases, "trace") + (f" x {setting.schedules} schedules" if setting.schedules > 1 else ""))
+    yield style.ink(setting.backend, Ink.BOLD) + called + style.dot + style.dot.join(asked)
+    for note in manifest.notes if manifest else ():
+        yield from _wrapped(f"note: {note}", 2)
+
+
+def _clauses(results: tuple[ClauseResult, ...], style: Style, verbose: bool) -> Iterator[str]:
+    tell = _every if verbose else _least
+    for group, members in groupby(results, key=lambda result: result.id.partition("-")[0]):
+        yield from tell(group, list(members), style)
+
+
+def _least(group: str, members: list[ClauseResult], style: Style) -> Iterator[str]:
+    """Tell of a group how many held, and which was demanded the least."""
+    held = [member for member in members if member.verdict is Verdict.PASS]
+    worst = _worst(members)
+    line = f"{group:<12}{len(held):>2} of {len(members):>2} held"
+    if held:
+        least, most = min(held, key=_demanded), max(held, key=_demanded)
+        line += f"   demanded {least.demanded:>9,} times ({least.id})"
+        line = f"{line:<70} to {most.demanded:>10,}" if most is not least else line
+    yield f"  {style.mark(worst)} {line}"
+
+
+def _every(group: str, members: list[ClauseResult], style: Style) -> Iterator[str]:
+    """Tell of each clause of a group how often it was demanded."""
+    cells = []
+    for member in members:
+        count = f"{member.demanded:,}" if member.verdict is Verdict.PASS else _WORDS[member.verdict]
+        cells.append(f"{style.mark(member.verdict)} {member.id.partition('-')[2]} {count:>12}")
+    for place in range(0, len(cells), 4):
+        yield f"  {group if not place else '':<12}" + "   ".join(cells[place : place + 4])
+
+
+def _demanded(result: ClauseResult) -> int:
+    return result.demanded
+
+
+_WORST_FIRST: Final = (
+    Verdict.FAIL,
+    Verdict.BROKEN,
+    Verdict.INCONCLUSIVE,
+    Verdict.BLOCKED,
+    Verdict.NOT_REACHED,
+    Verdict.PASS,
+    Verdict.NOT_CLAIMED,
+)
+
+
+def _worst(members: Iterable[ClauseResult]) -> Verdict:
+    return min((member.verdict for member in members), key=_WORST_FIRST.index)
+
+
+def _failure(failure: Failure, report: Report, style: Style) -> Iterator[str]:
+    clause = CLAUSES.get(failure.clause)
+    count = next((result.failed for result in report.clauses if result.id == failure.clause), 0)
+    level = f" {clause.level}" if clause else ""
+    many = f"failed in {_many(count, 'trace')}, first in number {failure.number}"
+    size = f"shrunk to {_many(len(failure.case.items), 'item')}"
+    name = style.verdict(failure.clause, Verdict.FAIL, Ink.BOLD)
+    yield f"{style.mark(Verdict.FAIL)} {name}{level}{style.dot}{many}{style.dot}{size}"
+    yield from _sentence(failure.clause, style)
+    yield ""
+    yield from (f"  {_told(line, style)}" for line in failure.story.splitlines())
+    if failure.file:
+        yield ""
+        yield f"  again: {style.ink(f'probate replay {shlex.quote(failure.file)}', Ink.CYAN)}"
+
+
+def _sentence(name: str, style: Style) -> Iterator[str]:
+    clause = CLAUSES.get(name)
+    if clause is None:
+        yield "  the model can't name the clause: a defect of its annotations"
+    else:
+        yield from (style.ink(line, Ink.BOLD) for line in _wrapped(f"{clause.id}: {clause.sentence}", 2))
+        yield from (style.ink(line, Ink.DIM) for line in _wrapped(clause.why, 2))
+
+
+def _told(line: str, style: Style) -> str:
+    """Give a line of a story with its words in colour."""
+    word = line.strip().partition(" ")[0]
+    before = line[: len(line) - len(line.lstrip())]
+    match word:
+        case "seen":
+            return before + style.verdict(line.strip(), Verdict.FAIL)
+        case "allowed" | "or":
+            return before + style.verdict(line.strip(), Verdict.PASS)
+        case ".":
+            return style.ink(line, Ink.DIM)
+        case _:
+            return line
+
+
+def _troubles(troubles: tuple[Trouble, ...], style: Style) -> Iterator[str]:
+    for trouble in troubles[:MOST_TROUBLES]:
+        where = "before any trace" if trouble.number is None else f"trace {trouble.number}"
+        yield f"{style.mark(trouble.verdict)} {style.verdict(str(trouble.verdict), trouble.verdict)}{style.dot}{where}"
+        for line in trouble.reason.splitlines():
+            yield from _wrapped(line, 2)
+        if trouble.file:
+            yield f"  again: {style.ink(f'probate replay {shlex.quote(trouble.file)}', Ink.CYAN)}"
+    more = len(troubles) - MOST_TROUBLES
+    if more > 0:
+        yield f"  and {_many(more, 'trace')} more that neither passed nor failed"
+
+
+def _others(report: Report, style: Style) -> Iterator[str]:
+    """Tell of what did not pass and did not fail."""
+    for verdict, remark in _REMARKS.items():
+        names = [result.id for result in report.clauses if result.verdict is verdict]
+        if names:
+            yield ""
+            head = f"{_WORDS[verdict]} ({len(names)}): {remark}"
+            yield f"{style.mark(verdict)} {style.verdict(head, verdict)}"
+            yield from _wrapped(" ".join(names), 2)
+    if report.totals.unknown:
+        yield ""
+        yield f"? events that are not of the alphabet ({len(report.totals.unknown)}): ignored"
+        yield from _wrapped(", ".join(f"{name} x {count}" for name, count in report.totals.unknown.items()), 2)
+
+
+def _totals(report: Report, style: Style) -> Iterator[str]:
+    totals: Totals = report.totals
+    if totals.ended:
+        yield style.ink(f"  not all was run: {totals.ended}", Ink.YELLOW)
+    parts = [
+        _many(totals.traces, "trace"),
+        f"{totals.steps:,} steps compared",
+        f"{totals.voids:,} void",
+        f"{_many(totals.bursts, 'burst')}",
+        f"{totals.searched:,} searched",
+    ]
+    said = _said(totals)
+    yield f"{style.mark(totals.verdict)} {style.verdict(said, totals.verdict, Ink.BOLD)}{style.dot}{', '.join(parts)}"
+
+
+def _said(totals: Totals) -> str:
+    counts = totals.clauses
+    total = sum(counts.values())
+    if totals.verdict is Verdict.PASS and counts.get(Verdict.PASS) == total:
+        return f"all {total} clauses held"
+    parts = [f"{counts[verdict]} {word}" for verdict, word in _WORDS.items() if counts.get(verdict)]
+    return f"of {total} clauses {', '.join(parts)}" if parts else "nothing was run"
+
+
+def _end(run: Run, style: Style) -> str:
+    end = run.end
+    return style.verdict(f"{end.verdict}: {MEANINGS[end.exit]} (exit code {int(end.exit)})", end.verdict, Ink.BOLD)
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    space = " " * indent
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=space, subsequent_indent=space, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def render_replay(replayed: Replayed, style: Style) -> str:
+    """Give what one run of one case showed as text."""
+    return "".join(f"{line}\n" for line in _replay(replayed, style))
+
+
+def _replay(replayed: Replayed, style: Style) -> Iterator[str]:
+    yield style.ink(replayed.backend, Ink.BOLD)
+    yield ""
+    yield from (f"  {_told(line, style)}" for line in replayed.story.splitlines())
+    yield ""
+    verdict = replayed.verdict
+    if replayed.clause:
+        yield from _sentence(replayed.clause, style)
+    for line in replayed.reason.splitlines():
+        yield from _wrapped(line, 2)
+    expectation = _EXPECTATIONS[replayed.as_expected, verdict is Verdict.FAIL]
+    word = "fails" if verdict is Verdict.FAIL else "holds" if verdict is Verdict.PASS else str(verdict)
+    said = f"{word}{f': {expectation}' if expectation else ''} (exit code {int(replayed.exit)})"
+    yield f"{style.mark(verdict)} {style.verdict(said, verdict, Ink.BOLD)}"
+
+
+_EXPECTATIONS: Final = {
+    (True, True): "this is the expected divergence",
+    (False, True): "but this is not the divergence that the case expects",
+    (False, False): "the divergence that the case expects did not show",
+    (None, True): "",
+    (None, False): "",
+}

@@ -1,0 +1,284 @@
+"""Running: one backend, entered, held to the contract and left, whatever it does meanwhile.
+
+The conversation that judges a backend runs inside of the backend's own ``converse``, so an exception that comes out of
+it is either the backend's or ours. Which of the two is noted where the conversation itself ends. The backend's becomes
+part of the report; ours goes on to whoever is there to admit it.
+
+An interrupt is taken where it does no harm. Between two traces the run looks whether to stop, and in process that is
+soon enough. A child may be silent until its deadline, so there the wait is broken off at once. A second interrupt
+always breaks off.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import FrameType
+from typing import TypeVar
+
+from probate_conformance.backends.base import Backend
+from probate_conformance.backends.process import ProcessBackend
+from probate_conformance.checking import Checked, Plan, Progress, check
+from probate_conformance.errors import BackendBroke
+from probate_conformance.lockstep import Verdict, examine
+from probate_conformance.manifest import Manifest
+from probate_conformance.report import (
+    Failure,
+    Replayed,
+    Report,
+    Setting,
+    Totals,
+    Trouble,
+    clause_results,
+    overall,
+    replayed_exit,
+)
+from probate_conformance.story import seen_line, story
+from probate_conformance.trace import Trace
+from probate_conformance.view import claimed_clauses, field_names, view_of
+from probate_conformance.wire import Conversation, Reply
+
+T = TypeVar("T")
+
+
+class Interrupt:
+    """What Ctrl-C does during a run: a request to stop, and an exception only where waiting would be long."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._breaks_off = False
+
+    @contextlib.contextmanager
+    def taken(self) -> Iterator[Interrupt]:
+        """Take interrupts while this is entered."""
+        try:
+            before = signal.signal(signal.SIGINT, self._on_signal)
+        except ValueError:  # not in the main thread, which alone gets signals
+            yield self
+            return
+        try:
+            yield self
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def stop(self) -> bool:
+        """Tell whether to stop."""
+        return self.requested
+
+    @contextlib.contextmanager
+    def breaking_off(self) -> Iterator[None]:
+        """Break off at once, as long as this is entered, instead of noting the request only.
+
+        :raises KeyboardInterrupt: from wherever the program is
+        """
+        before, self._breaks_off = self._breaks_off, True
+        try:
+            if self.requested:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self._breaks_off = before
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        del number, frame
+        again, self.requested = self.requested, True
+        if again or self._breaks_off:
+            raise KeyboardInterrupt
+
+
+@dataclass(slots=True)
+class _Watched:
+    """A conversation, with a note of whose fault it is if it comes to a bad end."""
+
+    interrupt: Interrupt
+    child: bool
+    """Whether the other side is a child process."""
+    ours: BaseException | None = None
+    """What the conversation itself raised."""
+
+    def over(self, conversation: Conversation[T]) -> Conversation[T]:
+        reply: Reply | None = None
+        broke: BackendBroke | None = None
+        while True:
+            try:
+                # None, which starts a conversation, is never sent to one that has begun.
+                command = conversation.throw(broke) if broke else conversation.send(reply)  # type: ignore[arg-type]
+            except StopIteration as stop:
+                result: T = stop.value
+                return result
+            except BaseException as error:
+                self.ours = error
+                raise
+            reply = broke = None
+            try:
+                with self.interrupt.breaking_off() if self.child else contextlib.nullcontext():
+                    reply = yield command
+            except BackendBroke as error:
+                broke = error
+
+
+def carry_out(backend: Backend, conversation: Conversation[T], interrupt: Interrupt, name: str) -> T:
+    """Have an entered backend carry out a conversation.
+
+    :param name: how errors call the backend
+    :raises BackendBroke: if the backend raised what it should not have, anything of its own
+    :raises KeyboardInterrupt: if interrupted while it waited
+    """
+    watched = _Watched(interrupt, isinstance(backend, ProcessBackend))
+    try:
+        return backend.converse(watched.over(conversation))
+    except BaseException as error:
+        if watched.ours is not None:
+            raise watched.ours from None
+        if isinstance(error, BackendBroke | KeyboardInterrupt):
+            raise
+        if interrupt.requested and isinstance(error, BaseExceptionGroup):  # a loop wraps what broke it off
+            raise KeyboardInterrupt from error
+        raise BackendBroke(
+            f"raised out of `converse`: {_last_line(error)}", where=name, mend="PROBATE_DEBUG=1 shows the traceback"
+        ) from error
+
+
+def _last_line(error: BaseException) -> str:
+    return traceback.format_exception_only(error)[-1].strip()
+
+
+def manifest_of(backend: Backend, name: str) -> Manifest:
+    """Give what an entered backend says of itself.
+
+    :raises BackendBroke: if that is no manifest, or names what does not exist
+    """
+    manifest: object = backend.manifest
+    if not isinstance(manifest, Manifest):
+        raise BackendBroke(f"has a manifest of type {type(manifest).__name__}", where=name, mend="give a Manifest")
+    unknown = sorted(set(manifest.unclaimed.fields) - field_names())
+    if unknown:
+        raise BackendBroke(
+            f"leaves fields unclaimed that do not exist: {', '.join(unknown)}",
+            where=name,
+            mend="`probate schema manifest` tells how fields are named",
+        )
+    return manifest
+
+
+def check_backend(
+    name: str, backend: Backend | BackendBroke, plan: Plan, interrupt: Interrupt, progress: Progress
+) -> Report:
+    """Check one backend.
+
+    :param name: how the command line calls it
+    :param backend: the backend, or what making it ended by
+    :param progress: called after every trace
+    :return: the report, whatever the backend did
+    """
+    checked = Checked()
+    broke: BackendBroke | None = None
+    manifest: Manifest | None = None
+    try:
+        if isinstance(backend, BackendBroke):
+            raise backend
+        with contextlib.ExitStack() as stack:
+            with interrupt.breaking_off():
+                stack.enter_context(backend)
+            manifest = manifest_of(backend, name)
+            if plan.profile in manifest.profiles:
+                conversation = check(manifest, plan, progress, name=name, stop=interrupt.stop, checked=checked)
+                carry_out(backend, conversation, interrupt, name)
+            else:
+                checked.ended = f"it does not claim profile {plan.profile}"
+    except BackendBroke as error:
+        broke = error
+    except KeyboardInterrupt:
+        interrupt.requested = True
+        checked.ended = "interrupted"
+    return report_of(name, manifest, plan, checked, broke)
+
+
+def report_of(
+    name: str, manifest: Manifest | None, plan: Plan, checked: Checked, broke: BackendBroke | None = None
+) -> Report:
+    """Give the report on what a run showed.
+
+    :param broke: what the backend ended the whole run by, if it did
+    """
+    setting = Setting(
+        backend=name,
+        manifest=manifest,
+        edition=plan.edition,
+        profile=plan.profile,
+        seed=plan.seed,
+        cases=plan.cases,
+        schedules=plan.schedules,
+    )
+    troubles = tuple(checked.troubles)
+    ended = checked.ended
+    if broke is not None:
+        number = checked.traces if manifest is not None else None
+        troubles += (Trouble(verdict=Verdict.BROKEN, number=number, reason=str(broke)),)
+        ended = ended or "the backend broke"
+    claimed = {} if manifest is None else claimed_clauses(manifest, plan.profile)
+    if manifest is not None and plan.profile not in manifest.profiles:
+        claimed = dict.fromkeys(claimed, False)
+    early = bool(checked.failed or checked.troubles or (ended and checked.traces))
+    clauses = clause_results(claimed, checked.demanded, checked.failed, ended_early=early)
+    verdict, code = overall(clauses, troubles, checked.steps, ended=ended)
+    return Report(
+        setting=setting,
+        failures=tuple(
+            Failure(clause=case.clause, number=case.number, story=story(case.trace, case.examined), case=case.trace)
+            for case in checked.cases
+        ),
+        troubles=troubles,
+        clauses=clauses,
+        totals=Totals(
+            verdict=verdict,
+            exit=code,
+            traces=checked.traces,
+            steps=checked.steps,
+            voids=checked.voids,
+            bursts=checked.bursts,
+            searched=checked.searched,
+            failed=sum(checked.failed.values()),
+            clauses=dict(Counter(result.verdict for result in clauses)),
+            unknown=dict(sorted(checked.unknown.items())),
+            ended=ended,
+        ),
+    )
+
+
+def not_run(name: str, plan: Plan, reason: str) -> Report:
+    """Give the report on a backend that was not run at all."""
+    return report_of(name, None, plan, Checked(ended=reason))
+
+
+def replay(name: str, backend: Backend, trace: Trace, interrupt: Interrupt) -> Replayed:
+    """Run one case once.
+
+    :param name: how the command line calls the backend
+    :raises BackendBroke: if the backend can't be started, or raises out of its conversation
+    :raises KeyboardInterrupt: if interrupted
+    """
+    with contextlib.ExitStack() as stack:
+        with interrupt.breaking_off():
+            stack.enter_context(backend)
+        view = view_of(manifest_of(backend, name))
+        examined = carry_out(backend, examine(trace, view), interrupt, name)
+    verdict, reason = examined.verdict, examined.reason
+    if verdict is Verdict.PASS and not any(exchange.sent for exchange in examined.exchanges[:-1]):
+        verdict, reason = Verdict.NOT_REACHED, "no item of the trace was carried out"
+    divergence = examined.divergence
+    clause = divergence.clause if divergence else None
+    return Replayed(
+        backend=name,
+        case=trace,
+        verdict=verdict,
+        exit=replayed_exit(verdict, clause),
+        story=story(trace, examined),
+        clause=clause,
+        seen=seen_line(divergence) if divergence else None,
+        reason=reason,
+    )
