@@ -103,17 +103,18 @@ def examine(trace: Trace, view: View) -> Generator[Command, Reply, Examined]:
             exchange = Exchange(rehearsal.sent, rehearsal.void, reply.events, reply.snapshot, reply.never)
             result.exchanges.append(exchange)
             result.unknown.update(reply.unknown)
-            advanced = _advance(worlds, rehearsal, exchange, result)
-            if isinstance(advanced, Divergence):
-                advanced = judge(start, view, result)
+            try:
+                advanced = _advance(worlds, rehearsal, exchange, result)
+                if isinstance(advanced, Divergence):
+                    advanced = judge(start, view, result)
+            except TooManyWorlds as many:
+                result.verdict, result.reason = Verdict.INCONCLUSIVE, str(many)
+                break
             if isinstance(advanced, Divergence):
                 result.verdict, result.divergence = Verdict.FAIL, advanced
                 break
             worlds = advanced
         result.final = worlds
-        yield Close()
-    except TooManyWorlds as many:
-        result.verdict, result.reason = Verdict.INCONCLUSIVE, str(many)
         yield Close()
     except BackendSilent as silent:
         result.verdict, result.reason, result.broke = Verdict.INCONCLUSIVE, str(silent), silent

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from probate_model.alphabet.events import Event, ScopeCleanup, Settled
+from probate_model.alphabet.events import AgentEvent, Event, ScopeCleanup, Settled
 from probate_model.alphabet.names import Label
 from probate_model.machine import Activity, Step, enabled, fire
+from probate_model.reduction import hurry
 from probate_model.run import Expected, Outcome, Silence
 from probate_model.world import World
 
@@ -43,6 +44,7 @@ def follow(world: World, begun: Sequence[Expected], events: Sequence[Event], sho
     :return: the run, ending at rest; none if the quick way does not lead there
     """
     run = Followed(world)
+    run.world = hurry(world, run.silences)
     count = len(begun)
     if len(events) < count or any(entry.event != seen for entry, seen in zip(begun, events, strict=False)):
         return None
@@ -64,9 +66,7 @@ def follow(world: World, begun: Sequence[Expected], events: Sequence[Event], sho
 def _take(run: Followed, event: Event, show: Show) -> tuple[Expected, ...] | None:
     """Fire the step that leads to ``event``, after the silent steps of its subject that come before it."""
     if isinstance(event, Settled):
-        due = next((due for due in run.world.due if due.call == event.call and due.outcome == event.outcome), None)
-        if due is not None:
-            return _fire(run, Step("settlement", due), show)
+        return _settle(run, event, show)
     label = _label_of(run.world, event)
     for _ in range(_SILENT_AT_MOST):
         silent: Outcome | None = None
@@ -83,8 +83,22 @@ def _take(run: Followed, event: Event, show: Show) -> tuple[Expected, ...] | Non
         if silent is None:
             return None
         _go(run, silent)
-        if isinstance(event, Settled):
-            return _take(run, event, show) if any(due.call == event.call for due in run.world.due) else None
+    return None
+
+
+def _settle(run: Followed, event: Settled, show: Show) -> tuple[Expected, ...] | None:
+    """Deliver a settlement, after the silent steps without which it is not due."""
+    for _ in range(_SILENT_AT_MOST):
+        due = next((due for due in run.world.due if due.call == event.call and due.outcome == event.outcome), None)
+        if due is not None:
+            outcome = fire(run.world, Step("settlement", due))
+            _go(run, outcome)
+            return show(outcome.expected)
+        outcomes = (fire(run.world, step) for step in enabled(run.world) if step.activity != "settlement")
+        silent = next((outcome for outcome in outcomes if not show(outcome.expected)), None)
+        if silent is None:
+            return None
+        _go(run, silent)
     return None
 
 
@@ -96,9 +110,7 @@ def _concerns(step: Step, label: Label | None) -> bool:
     return step.activity not in _OF_AGENT or label is None or step.subject == label
 
 
-def _label_of(world: World, event: Event) -> Label | None:
-    if isinstance(event, Settled):
-        return None
+def _label_of(world: World, event: AgentEvent | ScopeCleanup) -> Label | None:
     if isinstance(event, ScopeCleanup):
         return event.creation
     for agent in world.agents:
@@ -107,15 +119,9 @@ def _label_of(world: World, event: Event) -> Label | None:
     return None
 
 
-def _fire(run: Followed, step: Step, show: Show) -> tuple[Expected, ...]:
-    outcome = fire(run.world, step)
-    _go(run, outcome)
-    return show(outcome.expected)
-
-
 def _go(run: Followed, outcome: Outcome) -> None:
-    run.world = outcome.world
     run.silences += outcome.silences
+    run.world = hurry(outcome.world, run.silences)
 
 
 def _rest(run: Followed, show: Show) -> bool:

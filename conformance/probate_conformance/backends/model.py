@@ -43,7 +43,12 @@ class ModelBackend:
         try:
             command = next(conversation)
             while True:
-                command = conversation.send(self.answer(command))
+                try:
+                    reply = self.answer(command)
+                except BackendBroke as broke:
+                    command = conversation.throw(broke)
+                else:
+                    command = conversation.send(reply)
         except StopIteration as stop:
             result: T = stop.value
             return result
