@@ -67,7 +67,7 @@ class TestManifest:
         assert palette.gates == {"setup", "cleanup"}
         assert palette.ops == {
             "create", "abort", "withdraw", "dispose", "look",
-            "unload_owner", "load_owner", "unload_provider", "load_provider",
+            "unload_owner", "load_owner", "unload_provider",
         }  # fmt: skip
         assert palette.events == {
             "session/created", "agent/created", "agent/session-start", "agent/disposed", "session/disposed",

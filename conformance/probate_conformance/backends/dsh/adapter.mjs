@@ -48,7 +48,7 @@ const MANIFEST = {
   bursts: 'yes',
   unclaimed: {
     events: ['agent/status', 'agent/queued', 'agent/cancel-requested', 'agent/error', 'signal', 'log', 'session/flush'],
-    ops: ['resume', 'send', 'steer', 'inject', 'cancel', 'await_idle'],
+    ops: ['resume', 'send', 'steer', 'inject', 'cancel', 'await_idle', 'load_provider'],
     gates: ['prepare', 'model', 'tool', 'flush', 'load'],
     codes: ['disposed', 'invalid-content', 'no-persistence', 'not-found'],
     fields: ['snapshot:status'],
@@ -59,8 +59,8 @@ const MANIFEST = {
       'nothing that gives it before; it is taken from the factory, and checked to be that function once the handle is there.',
     'A fiber can be disposed once: a second call returns at once. Whoever joins an unload is given the promise of the ' +
       'first call.',
-    'Mounting a plug-in is asynchronous. The provider is loaded within one tick on a fiber that was mounted before. ' +
-      'In the tick of an unload the old one still stands, and the new one is mounted the usual way, some microtasks later.',
+    'Mounting a plug-in is asynchronous, and the contract wants the provider loaded within the call: loading it again is ' +
+      'not claimed.',
   ],
 }
 
