@@ -60,7 +60,9 @@ def enter(run: Run, label: Label) -> None:
 
 
 def detach(run: Run, label: Label) -> None:
-    """Remove the agent's entry, then the session's, and announce what had been announced."""
+    """Remove the agent's entry, then the session's, and announce what had been announced; once."""
+    if label not in run.sessions:
+        return
     agent = run[label]
     run.registry = tuple(other for other in run.registry if other != label)
     if agent.agent_announced:
