@@ -1,0 +1,48 @@
+"""Every numbered case of the chapters A to E is a test, or stands on the list of those that can't be one."""
+
+from __future__ import annotations
+
+import re
+from types import ModuleType
+
+from tests.model import (
+    test_cases_cancel,
+    test_cases_creation,
+    test_cases_registry,
+    test_cases_teardown,
+    test_cases_turns,
+)
+from tests.model.excluded import CASES, EXCLUDED
+
+MODULES: dict[str, ModuleType] = {
+    "A": test_cases_cancel,
+    "B": test_cases_turns,
+    "C": test_cases_creation,
+    "D": test_cases_teardown,
+    "E": test_cases_registry,
+}
+
+KNOWN = {f"{chapter}{number}" for chapter, numbers in CASES.items() for number in numbers}
+
+
+def carried(chapter: str) -> set[str]:
+    """Give the cases that a module of tests names."""
+    named = (re.match(r"test_([a-e]\d+)_", name) for name in vars(MODULES[chapter]))
+    return {match[1].upper() for match in named if match}
+
+
+def test_the_list_of_cases_is_whole() -> None:
+    assert {chapter: len(numbers) for chapter, numbers in CASES.items()} == {"A": 33, "B": 26, "C": 24, "D": 16, "E": 8}
+    assert all(list(numbers) == sorted(set(numbers)) for numbers in CASES.values())
+
+
+def test_every_case_is_tested_or_excluded_and_none_is_both() -> None:
+    for chapter in CASES:
+        cases = {case for case in KNOWN if case.startswith(chapter)}
+        excluded = {case for case in EXCLUDED if case.startswith(chapter)}
+        assert carried(chapter) | excluded == cases
+        assert carried(chapter) & excluded == set()
+
+
+def test_every_exclusion_has_its_reason() -> None:
+    assert all(len(reason) > 20 for reason in EXCLUDED.values())
