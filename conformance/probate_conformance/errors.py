@@ -101,13 +101,16 @@ class ReportError(ProbateError):
     """A report that can't be written."""
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str], *, also: str | None = None) -> UsageError:
+def unknown_name(
+    kind: str, name: str, known: Iterable[str], *, also: str | None = None, near: str | None = None
+) -> UsageError:
     """Give the error for a name that means nothing: what is known, and what was probably meant.
 
     :param also: what else could be named, or where all is listed
+    :param near: what is compared with the known names, if not the name itself
     """
     names = list(known)
-    near = get_close_matches(name, names, 1, 0.5) or [one for one in names if one.lower() == name.lower()]
+    close = get_close_matches(near or name, names, 1, 0.5)
     listed = f"known are {', '.join(names)}" if len(names) <= MOST_LISTED else None
-    mend = "; ".join(part for part in (f"did you mean {near[0]!r}?" if near else None, listed, also) if part)
+    mend = "; ".join(part for part in (f"did you mean {close[0]!r}?" if close else None, listed, also) if part)
     return UsageError(f"unknown {kind} {name!r}", mend=mend.replace("?;", "?"))

@@ -165,7 +165,7 @@ def _called(name: str, factory: object) -> Backend:
         raise BackendBroke(f"the factory raised {_say(error)}", where=name) from error
     if not _is_backend(backend):
         raise UsageError(
-            f"the factory gave {_a(backend)}, which is no backend",
+            f"the factory gave {_a(backend)}, and that is no backend",
             where=name,
             mend="a backend has manifest, converse, __enter__ and __exit__: see probate_conformance.backends.base",
         )
@@ -184,7 +184,7 @@ def _near(name: str, names: Iterable[str]) -> str:
 
 
 def _a(value: object) -> str:
-    return "None" if value is None else f"of type {type(value).__name__}"
+    return "None" if value is None else f"something of type {type(value).__name__}"
 
 
 def _say(error: BaseException) -> str:

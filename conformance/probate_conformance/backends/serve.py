@@ -71,15 +71,20 @@ def _write(stdout: BinaryIO, reply: HelloReply | Reply | Broke) -> None:
     stdout.flush()
 
 
+def serve_standard_streams(backend: Backend) -> None:
+    """Serve on the standard streams; from then on, what else writes to standard output writes to standard error."""
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as stdout:
+        sys.stdout.flush()
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        serve(backend, sys.stdin.buffer, stdout)
+
+
 def main(arguments: Sequence[str]) -> int:
     """Serve the backend that is named, on the standard streams."""
     if len(arguments) != 1 or arguments[0] not in SERVED:
         sys.stderr.write(f"usage: python -m {__spec__.name} {{{','.join(SERVED)}}}\n")
         return Exit.USAGE
-    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as stdout:
-        sys.stdout.flush()
-        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-        serve(SERVED[arguments[0]](), sys.stdin.buffer, stdout)
+    serve_standard_streams(SERVED[arguments[0]]())
     return Exit.PASS
 
 

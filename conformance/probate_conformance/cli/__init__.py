@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Final, NoReturn, Protocol
 
-from probate_conformance.cli import check, replay
+from probate_conformance.cli import backends, check, explain, listing, replay, schema, serve
 from probate_conformance.cli.output import complain
 from probate_conformance.errors import Exit, ProbateError, UsageError, unknown_name
 
@@ -57,7 +57,7 @@ class Verb(Protocol):
         ...
 
 
-VERBS: Final[tuple[Verb, ...]] = (check, replay)
+VERBS: Final[tuple[Verb, ...]] = (check, replay, listing, explain, schema, backends, serve)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -69,9 +69,14 @@ class Style:
         return self.verdict(mark if self.unicode else _PLAIN.get(mark, mark), verdict, Ink.BOLD)
 
     @property
-    def dot(self) -> str:
+    def separator(self) -> str:
         """What stands between the parts of a line."""
-        return self.ink(" · " if self.unicode else " - ", Ink.DIM)
+        return " · " if self.unicode else " - "
+
+    @property
+    def dot(self) -> str:
+        """The separator, dimmed."""
+        return self.ink(self.separator, Ink.DIM)
 
 
 def style_for(stream: TextIO, environment: Mapping[str, str], *, no_color: bool = False) -> Style:

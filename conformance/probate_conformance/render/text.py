@@ -6,14 +6,14 @@ Only the first line differs between two runs of the same thing.
 from __future__ import annotations
 
 import shlex
-import textwrap
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
 from probate_conformance.errors import Exit
 from probate_conformance.lockstep import Verdict
-from probate_conformance.render.style import WIDTH, Ink, Style
+from probate_conformance.render.layout import wrapped
+from probate_conformance.render.style import Ink, Style
 from probate_conformance.report import ClauseResult, Failure, Header, Replayed, Report, Run, Totals, Trouble
 from probate_model.clauses import CLAUSES
 
@@ -67,12 +67,12 @@ def _run(run: Run, style: Style, verbose: bool) -> Iterator[str]:
 def _header(run: Run, style: Style) -> str:
     header: Header = run.header
     parts = (f"probate {header.version}", header.started, f"{header.seconds:.1f} s", header.python, header.platform)
-    return style.ink(style.dot.join(parts) if not style.color else " · ".join(parts), Ink.DIM)
+    return style.ink(style.separator.join(parts), Ink.DIM)
 
 
 def _report(report: Report, style: Style, verbose: bool) -> Iterator[str]:
     yield from _setting(report, style)
-    if report.totals.traces:
+    if report.totals.steps:
         yield ""
         yield from _clauses(report.clauses, style, verbose)
     for failure in report.failures:
@@ -81,7 +81,8 @@ def _report(report: Report, style: Style, verbose: bool) -> Iterator[str]:
     if report.troubles:
         yield ""
         yield from _troubles(report.troubles, style)
-    yield from _others(report, style)
+    if report.totals.steps:
+        yield from _others(report, style)
     yield ""
     yield from _totals(report, style)
 
@@ -95,25 +96,29 @@ def _setting(report: Report, style: Style) -> Iterator[str]:
     asked.append(_many(setting.cases, "trace") + (f" x {setting.schedules} schedules" if setting.schedules > 1 else ""))
     yield style.ink(setting.backend, Ink.BOLD) + called + style.dot + style.dot.join(asked)
     for note in manifest.notes if manifest else ():
-        yield from _wrapped(f"note: {note}", 2)
+        yield from wrapped(f"note: {note}", 2)
 
 
 def _clauses(results: tuple[ClauseResult, ...], style: Style, verbose: bool) -> Iterator[str]:
+    if not verbose:
+        yield style.ink(f"    {'clauses':<10}{'held':>8}{'fewest demands':>28}{'most':>28}", Ink.DIM)
     tell = _every if verbose else _least
-    for group, members in groupby(results, key=lambda result: result.id.partition("-")[0]):
+    for group, members in groupby(results, key=_group):
         yield from tell(group, list(members), style)
 
 
+def _group(result: ClauseResult) -> str:
+    return result.id.partition("-")[0]
+
+
 def _least(group: str, members: list[ClauseResult], style: Style) -> Iterator[str]:
-    """Tell of a group how many held, and which was demanded the least."""
-    held = [member for member in members if member.verdict is Verdict.PASS]
+    """Tell of a group how many held, and how often they were demanded: the fewest and the most."""
     worst = _worst(members)
-    line = f"{group:<12}{len(held):>2} of {len(members):>2} held"
-    if held:
-        least, most = min(held, key=_demanded), max(held, key=_demanded)
-        line += f"   demanded {least.demanded:>9,} times ({least.id})"
-        line = f"{line:<70} to {most.demanded:>10,}" if most is not least else line
-    yield f"  {style.mark(worst)} {line}"
+    held = sorted((member for member in members if member.verdict is Verdict.PASS), key=_demanded)
+    line = f"{group:<10}" + style.verdict(f"{len(held):>2} of {len(members):>2}", worst)
+    for member in (held[:1] + held[-1:]) if len(held) > 1 else held:
+        line += f"{member.demanded:>14,}  {member.id:<12}"
+    yield f"  {style.mark(worst)} {line}".rstrip()
 
 
 def _every(group: str, members: list[ClauseResult], style: Style) -> Iterator[str]:
@@ -153,7 +158,7 @@ def _failure(failure: Failure, report: Report, style: Style) -> Iterator[str]:
     size = f"shrunk to {_many(len(failure.case.items), 'item')}"
     name = style.verdict(failure.clause, Verdict.FAIL, Ink.BOLD)
     yield f"{style.mark(Verdict.FAIL)} {name}{level}{style.dot}{many}{style.dot}{size}"
-    yield from _sentence(failure.clause, style)
+    yield from _sentence(failure.clause, style, named=False)
     yield ""
     yield from (f"  {_told(line, style)}" for line in failure.story.splitlines())
     if failure.file:
@@ -161,13 +166,15 @@ def _failure(failure: Failure, report: Report, style: Style) -> Iterator[str]:
         yield f"  again: {style.ink(f'probate replay {shlex.quote(failure.file)}', Ink.CYAN)}"
 
 
-def _sentence(name: str, style: Style) -> Iterator[str]:
+def _sentence(name: str, style: Style, *, named: bool = True) -> Iterator[str]:
     clause = CLAUSES.get(name)
     if clause is None:
         yield "  the model can't name the clause: a defect of its annotations"
     else:
-        yield from (style.ink(line, Ink.BOLD) for line in _wrapped(f"{clause.id}: {clause.sentence}", 2))
-        yield from (style.ink(line, Ink.DIM) for line in _wrapped(clause.why, 2))
+        yield from (
+            style.ink(line, Ink.BOLD) for line in wrapped(f"{f'{name}: ' if named else ''}{clause.sentence}", 2)
+        )
+        yield from (style.ink(line, Ink.DIM) for line in wrapped(clause.why, 2))
 
 
 def _told(line: str, style: Style) -> str:
@@ -190,7 +197,7 @@ def _troubles(troubles: tuple[Trouble, ...], style: Style) -> Iterator[str]:
         where = "before any trace" if trouble.number is None else f"trace {trouble.number}"
         yield f"{style.mark(trouble.verdict)} {style.verdict(str(trouble.verdict), trouble.verdict)}{style.dot}{where}"
         for line in trouble.reason.splitlines():
-            yield from _wrapped(line, 2)
+            yield from wrapped(line, 2)
         if trouble.file:
             yield f"  again: {style.ink(f'probate replay {shlex.quote(trouble.file)}', Ink.CYAN)}"
     more = len(troubles) - MOST_TROUBLES
@@ -206,35 +213,47 @@ def _others(report: Report, style: Style) -> Iterator[str]:
             yield ""
             head = f"{_WORDS[verdict]} ({len(names)}): {remark}"
             yield f"{style.mark(verdict)} {style.verdict(head, verdict)}"
-            yield from _wrapped(" ".join(names), 2)
+            yield from _named(names, style)
     if report.totals.unknown:
         yield ""
         yield f"? events that are not of the alphabet ({len(report.totals.unknown)}): ignored"
-        yield from _wrapped(", ".join(f"{name} x {count}" for name, count in report.totals.unknown.items()), 2)
+        yield from wrapped(", ".join(f"{name} x {count}" for name, count in report.totals.unknown.items()), 2)
+
+
+def _named(names: list[str], style: Style) -> Iterator[str]:
+    """Give the ids of clauses, group by group; a whole group as one."""
+    words = []
+    for group, members in groupby(names, key=lambda name: name.partition("-")[0]):
+        these = list(members)
+        whole = len(these) > 1 and len(these) == sum(name.startswith(f"{group}-") for name in CLAUSES)
+        words += [f"{group}-*"] if whole else these
+    yield from (style.ink(line, Ink.DIM) for line in wrapped(" ".join(words), 2))
 
 
 def _totals(report: Report, style: Style) -> Iterator[str]:
     totals: Totals = report.totals
     if totals.ended:
         yield style.ink(f"  not all was run: {totals.ended}", Ink.YELLOW)
-    parts = [
-        _many(totals.traces, "trace"),
-        f"{totals.steps:,} steps compared",
-        f"{totals.voids:,} void",
-        f"{_many(totals.bursts, 'burst')}",
-        f"{totals.searched:,} searched",
-    ]
-    said = _said(totals)
-    yield f"{style.mark(totals.verdict)} {style.verdict(said, totals.verdict, Ink.BOLD)}{style.dot}{', '.join(parts)}"
+    said = style.verdict(_said(totals), totals.verdict, Ink.BOLD)
+    line = f"{style.mark(totals.verdict)} {said}"
+    if totals.steps:
+        counts = [
+            f"{totals.steps:,} steps compared, {totals.voids:,} void",
+            f"{totals.bursts:,} bursts, {totals.searched:,} searched",
+        ]
+        line += style.dot + style.dot.join(counts)
+    yield line
 
 
 def _said(totals: Totals) -> str:
     counts = totals.clauses
     total = sum(counts.values())
+    if not totals.steps:
+        return "nothing was run"
     if totals.verdict is Verdict.PASS and counts.get(Verdict.PASS) == total:
         return f"all {total} clauses held"
     parts = [f"{counts[verdict]} {word}" for verdict, word in _WORDS.items() if counts.get(verdict)]
-    return f"of {total} clauses {', '.join(parts)}" if parts else "nothing was run"
+    return f"of {total} clauses {', '.join(parts)}"
 
 
 def _end(run: Run, style: Style) -> str:
@@ -244,13 +263,6 @@ def _end(run: Run, style: Style) -> str:
 
 def _many(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def _wrapped(text: str, indent: int) -> list[str]:
-    space = " " * indent
-    return textwrap.wrap(
-        text, WIDTH, initial_indent=space, subsequent_indent=space, break_long_words=False, break_on_hyphens=False
-    )
 
 
 def render_replay(replayed: Replayed, style: Style) -> str:
@@ -267,7 +279,7 @@ def _replay(replayed: Replayed, style: Style) -> Iterator[str]:
     if replayed.clause:
         yield from _sentence(replayed.clause, style)
     for line in replayed.reason.splitlines():
-        yield from _wrapped(line, 2)
+        yield from wrapped(line, 2)
     expectation = _EXPECTATIONS[replayed.as_expected, verdict is Verdict.FAIL]
     word = "fails" if verdict is Verdict.FAIL else "holds" if verdict is Verdict.PASS else str(verdict)
     said = f"{word}{f': {expectation}' if expectation else ''} (exit code {int(replayed.exit)})"

@@ -1,0 +1,71 @@
+"""``probate backends``: what is installed, what could be, and the installing."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from typing import Final
+
+from probate_conformance.backends.dsh import dsh_backend, install_dsh
+from probate_conformance.backends.registry import BUILT_IN, GROUP, announced
+from probate_conformance.cli.options import add_color
+from probate_conformance.cli.output import emit
+from probate_conformance.errors import BackendAbsent, Exit, unknown_name
+from probate_conformance.render.layout import table, wrapped
+from probate_conformance.render.style import Ink, Style, style_for
+
+NAME: Final = "backends"
+SUMMARY: Final = "tell which backends are installed, and install others"
+DESCRIPTION: Final = """\
+Without more, tell which backends are installed, which could be, and how. `install NAME` fetches a
+foreign runtime, exactly as its lock file says, into a cache folder of yours; it changes nothing
+else and runs no script of any package.
+"""
+
+_INSTALLERS: Final = {"dsh": install_dsh}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    add_color(parser)
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", dest="action")
+    install = actions.add_parser(
+        "install", help="fetch a foreign runtime", description="Fetch a foreign runtime, unless it is there."
+    )
+    install.add_argument("name", metavar="NAME", help=", ".join(_INSTALLERS))
+
+
+def run(arguments: argparse.Namespace) -> Exit:
+    """Tell what is installed, or install.
+
+    :raises UsageError: if what is to be installed is unknown
+    :raises BackendAbsent: if it can't be installed
+    """
+    if arguments.action == "install":
+        if arguments.name not in _INSTALLERS:
+            raise unknown_name("runtime", arguments.name, _INSTALLERS)
+        emit(f"{arguments.name} is installed in {_INSTALLERS[arguments.name]()}\n")
+        return Exit.PASS
+    style = style_for(sys.stdout, os.environ, no_color=arguments.no_color)
+    emit("".join(f"{line}\n" for line in _told(style)))
+    return Exit.PASS
+
+
+def _told(style: Style) -> Iterator[str]:
+    missing = None
+    try:
+        dsh_backend()
+    except BackendAbsent as absent:
+        missing = absent
+    yield style.ink("installed", Ink.BOLD)
+    rows = [(name, one.summary) for name, one in BUILT_IN.items() if not (name == "dsh" and missing)]
+    rows += [(name, f"announced by an installed package: {point.value}") for name, point in announced().items()]
+    yield from table(rows, style)
+    if missing:
+        yield ""
+        yield style.ink("not installed", Ink.BOLD)
+        yield from table([("dsh", f"{BUILT_IN['dsh'].summary}: {missing.what}; {missing.mend}")], style)
+    yield ""
+    yield from wrapped(f"A package announces its own by an entry point of the group {GROUP!r}.", 0)

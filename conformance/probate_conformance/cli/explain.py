@@ -1,0 +1,55 @@
+"""``probate explain``: what one clause asks, why, and how it is observed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from typing import Final
+
+from probate_conformance.cli.options import add_color
+from probate_conformance.cli.output import emit
+from probate_conformance.errors import Exit, unknown_name
+from probate_conformance.render.layout import table, wrapped
+from probate_conformance.render.style import Ink, Style, style_for
+from probate_model.alphabet.editions import EDITIONS
+from probate_model.clauses import CLAUSES, Clause
+
+NAME: Final = "explain"
+SUMMARY: Final = "tell what a clause asks, why, where it comes from, and how it is observed"
+DESCRIPTION: Final = SUMMARY.capitalize() + "."
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("clause", metavar="CLAUSE", help="as in DISPOSE-08; `probate list --clauses` tells all")
+    add_color(parser)
+
+
+def run(arguments: argparse.Namespace) -> Exit:
+    """Explain the clause.
+
+    :raises UsageError: if there is none of this name
+    """
+    name: str = arguments.clause.upper()
+    if name not in CLAUSES:
+        raise unknown_name("clause", arguments.clause, CLAUSES, also="`probate list --clauses` tells all", near=name)
+    style = style_for(sys.stdout, os.environ, no_color=arguments.no_color)
+    emit("".join(f"{line}\n" for line in _explained(CLAUSES[name], style)))
+    return Exit.PASS
+
+
+def _explained(clause: Clause, style: Style) -> Iterator[str]:
+    yield style.ink(clause.id, Ink.BOLD) + f"  {clause.level}, profile {clause.profile}"
+    yield from (style.ink(line, Ink.BOLD) for line in wrapped(clause.sentence, 2))
+    yield ""
+    rows = [("why", clause.why), ("source", clause.source), ("seen by", ", ".join(clause.seen))]
+    if clause.needs:
+        rows.append(("needs", f"{', '.join(clause.needs)}: not claimed by a backend that lacks one of them"))
+    if clause.codes:
+        rows.append(("codes", ", ".join(clause.codes)))
+    if clause.choice:
+        readings = ", ".join(f"{edition.choices()[clause.choice]} in {name}" for name, edition in EDITIONS.items())
+        rows.append(("choice", f"{clause.choice}: {readings}"))
+    yield from table(rows, style, width=9)
