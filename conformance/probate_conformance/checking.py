@@ -20,7 +20,7 @@ from typing import Final
 from probate_conformance.generation import Palette, generate
 from probate_conformance.lockstep import Examined, Verdict, examine
 from probate_conformance.manifest import Manifest
-from probate_conformance.report import Trouble
+from probate_conformance.report import INTERRUPTED, Trouble
 from probate_conformance.shrinking import shrinking
 from probate_conformance.story import seen_line
 from probate_conformance.trace import ExpectedDivergence, Trace
@@ -33,6 +33,8 @@ BROKEN_IN_A_ROW: Final = 3
 """After how many broken traces one after the other a run gives up on a backend."""
 BROKEN_IN_ALL: Final = 25
 """After how many broken traces a run gives up on a backend."""
+MOST_KEPT: Final = 5
+"""Of how many traces that neither passed nor failed the trace itself is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,8 @@ class Checked:
     """The clause whose failure is being shrunk at the moment."""
     ended: str | None = None
     """Why not all was run that was planned."""
+    gave_up: bool = False
+    """Whether that was because the backend broke too often."""
 
     def count(self, examined: Examined) -> None:
         """Add what one run of one trace showed."""
@@ -174,10 +178,10 @@ class _Run:
             if examined.verdict is not Verdict.PASS:
                 yield from self._look_closer(trace, number, examined)
             self.progress(checked)
-            checked.ended = self._ended()
-            if checked.ended and number + 1 < self.plan.runs:
-                return checked
-        checked.ended = None
+            ended = self._ended()
+            if ended and number + 1 < self.plan.runs:
+                checked.ended = ended
+                break
         return checked
 
     def _note_broken(self, examined: Examined) -> None:
@@ -186,26 +190,27 @@ class _Run:
 
     def _ended(self) -> str | None:
         if self.stop():
-            return "interrupted"
+            return INTERRUPTED
         if self.plan.stop_at_first and self.checked.failed:
             return "stopped at the first failure"
+        self.checked.gave_up = self.in_a_row >= BROKEN_IN_A_ROW or self.checked.broken >= BROKEN_IN_ALL
         if self.in_a_row >= BROKEN_IN_A_ROW:
-            return f"gave up after {BROKEN_IN_A_ROW} broken traces one after the other"
+            return f"the backend broke, or was silent, in {BROKEN_IN_A_ROW} traces one after the other"
         if self.checked.broken >= BROKEN_IN_ALL:
-            return f"gave up after {BROKEN_IN_ALL} broken traces"
+            return f"the backend broke, or was silent, in {BROKEN_IN_ALL} traces"
         return None
 
     def _look_closer(self, trace: Trace, number: int, examined: Examined) -> Generator[Command, Reply, None]:
         checked = self.checked
         if examined.divergence is None:
-            checked.troubles.append(Trouble(verdict=examined.verdict, number=number, reason=examined.reason))
+            checked.troubles.append(self._trouble(examined.verdict, number, examined.reason, trace))
             return
         clause = examined.divergence.clause
         again = yield from examine(trace, self.view)
         if again.divergence is None or again.divergence.clause != clause:
             self._note_broken(again)
             reason = f"failed by {clause} in one of two runs"
-            checked.troubles.append(Trouble(verdict=Verdict.INCONCLUSIVE, number=number, reason=reason))
+            checked.troubles.append(self._trouble(Verdict.INCONCLUSIVE, number, reason, trace))
             return
         checked.failed[clause] += 1
         if checked.failed[clause] == 1:
@@ -213,6 +218,10 @@ class _Run:
             smallest, shown = yield from shrunk(trace, again, self.view, self._shrinking_on)
             checked.shrinking = None
             checked.cases.append(Case(clause, number, with_expectation(smallest, shown, self.name), shown))
+
+    def _trouble(self, verdict: Verdict, number: int, reason: str, trace: Trace) -> Trouble:
+        case = trace if len(self.checked.troubles) < MOST_KEPT else None
+        return Trouble(verdict=verdict, number=number, reason=reason, case=case)
 
     def _shrinking_on(self) -> bool:
         self.progress(self.checked)

@@ -6,6 +6,8 @@ command line prints that and nothing else. A traceback that reaches the user is 
 
 from __future__ import annotations
 
+import os
+import traceback
 from collections.abc import Iterable
 from difflib import get_close_matches
 from enum import IntEnum
@@ -46,6 +48,9 @@ A defect of ours makes every other verdict doubtful; a failure is certain, whate
 says more than one that was not judged; and what was not run at all says least, but is never success.
 """
 
+
+DEBUG: Final = "PROBATE_DEBUG"
+"""The environment variable that makes errors show their tracebacks too."""
 
 MOST_LISTED: Final = 20
 """How many known names an error lists at the most."""
@@ -114,3 +119,9 @@ def unknown_name(
     listed = f"known are {', '.join(names)}" if len(names) <= MOST_LISTED else None
     mend = "; ".join(part for part in (f"did you mean {close[0]!r}?" if close else None, listed, also) if part)
     return UsageError(f"unknown {kind} {name!r}", mend=mend.replace("?;", "?"))
+
+
+def trace_if_debugging(error: BaseException) -> None:
+    """Show the traceback of an error on standard error, if the user asked for that by ``PROBATE_DEBUG``."""
+    if os.environ.get(DEBUG):
+        traceback.print_exception(error)

@@ -9,7 +9,7 @@ backends, the seed and the version of the kit.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -19,7 +19,10 @@ from probate_conformance.manifest import Manifest
 from probate_conformance.trace import Trace
 from probate_model.clauses import CLAUSES
 
-UNEXPLAINED = "UNEXPLAINED"
+INTERRUPTED: Final = "interrupted"
+"""Why a run ended that was broken off from outside: never green, however much was done by then."""
+
+UNEXPLAINED: Final = "UNEXPLAINED"
 """What a divergence is put down to when the model's annotations say nothing: a defect of the model."""
 
 
@@ -74,6 +77,8 @@ class Trouble(_Part):
     number: int | None
     """Which run of the seed it was, from 0; none if it was before any."""
     reason: str
+    case: Trace | None = None
+    """The trace as it was; it is not shrunk."""
     file: str | None = None
 
 
@@ -165,7 +170,12 @@ def clause_results(
 
 
 def overall(
-    clauses: tuple[ClauseResult, ...], troubles: tuple[Trouble, ...], steps: int, *, ended: str | None = None
+    clauses: tuple[ClauseResult, ...],
+    troubles: tuple[Trouble, ...],
+    steps: int,
+    *,
+    ended: str | None = None,
+    broken: bool = False,
 ) -> tuple[Verdict, Exit]:
     """Give the verdict on one backend, and its exit code.
 
@@ -173,15 +183,16 @@ def overall(
     :param troubles: the traces that neither passed nor failed
     :param steps: how many items were carried out
     :param ended: why not all was run that was asked for, if so
+    :param broken: whether the run gave up on the backend; one that is silent once is only inconclusive
     """
     verdicts = {result.verdict for result in clauses}
     if any(result.failed for result in clauses if result.id not in CLAUSES):
         return Verdict.FAIL, Exit.DEFECT
     if Verdict.FAIL in verdicts:
         return Verdict.FAIL, Exit.FAIL
-    if any(trouble.verdict is Verdict.BROKEN for trouble in troubles):
+    if broken or any(trouble.verdict is Verdict.BROKEN for trouble in troubles):
         return Verdict.BROKEN, Exit.BROKEN
-    if troubles or (ended and steps):
+    if troubles or ended == INTERRUPTED or (ended and steps):
         return Verdict.INCONCLUSIVE, Exit.INCONCLUSIVE
     if not steps or Verdict.PASS not in verdicts:
         return Verdict.NOT_REACHED, Exit.NOT_RUN

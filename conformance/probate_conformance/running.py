@@ -18,15 +18,16 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.process import ProcessBackend
 from probate_conformance.checking import Checked, Plan, Progress, check
-from probate_conformance.errors import BackendBroke
+from probate_conformance.errors import DEBUG, BackendBroke, trace_if_debugging
 from probate_conformance.lockstep import Verdict, examine
 from probate_conformance.manifest import Manifest
 from probate_conformance.report import (
+    INTERRUPTED,
     Failure,
     Replayed,
     Report,
@@ -40,7 +41,7 @@ from probate_conformance.report import (
 from probate_conformance.story import seen_line, story
 from probate_conformance.trace import Trace
 from probate_conformance.view import claimed_clauses, field_names, view_of
-from probate_conformance.wire import Conversation, Reply
+from probate_conformance.wire import Burst, Close, Closed, Command, Conversation, Open, Opened, Quiet, Reply
 
 T = TypeVar("T")
 
@@ -92,15 +93,18 @@ class Interrupt:
 
 @dataclass(slots=True)
 class _Watched:
-    """A conversation, with a note of whose fault it is if it comes to a bad end."""
+    """A conversation, with a note of what became of it: a backend's word is not taken for that."""
 
     interrupt: Interrupt
     child: bool
     """Whether the other side is a child process."""
+    name: str
     ours: BaseException | None = None
     """What the conversation itself raised."""
+    over: bool = False
+    """Whether the conversation came to its end."""
 
-    def over(self, conversation: Conversation[T]) -> Conversation[T]:
+    def watch(self, conversation: Conversation[T]) -> Conversation[T]:
         reply: Reply | None = None
         broke: BackendBroke | None = None
         while True:
@@ -108,6 +112,7 @@ class _Watched:
                 # None, which starts a conversation, is never sent to one that has begun.
                 command = conversation.throw(broke) if broke else conversation.send(reply)  # type: ignore[arg-type]
             except StopIteration as stop:
+                self.over = True
                 result: T = stop.value
                 return result
             except BaseException as error:
@@ -119,18 +124,33 @@ class _Watched:
                     reply = yield command
             except BackendBroke as error:
                 broke = error
+            else:
+                broke = self._mistaken(command, reply)
+
+    def _mistaken(self, command: Command, reply: object) -> BackendBroke | None:
+        expected = _REPLIES[type(command)]
+        if isinstance(reply, expected):
+            return None
+        return BackendBroke(
+            f"answered `{command.message}` with something of type {type(reply).__name__}",
+            where=self.name,
+            mend=f"give a {expected.__name__}",
+        )
+
+
+_REPLIES: Final[dict[type[Command], type[Reply]]] = {Open: Opened, Burst: Quiet, Close: Closed}
 
 
 def carry_out(backend: Backend, conversation: Conversation[T], interrupt: Interrupt, name: str) -> T:
     """Have an entered backend carry out a conversation.
 
     :param name: how errors call the backend
-    :raises BackendBroke: if the backend raised what it should not have, anything of its own
+    :raises BackendBroke: if the backend raised anything of its own, or did not go on to the end
     :raises KeyboardInterrupt: if interrupted while it waited
     """
-    watched = _Watched(interrupt, isinstance(backend, ProcessBackend))
+    watched = _Watched(interrupt, isinstance(backend, ProcessBackend), name)
     try:
-        return backend.converse(watched.over(conversation))
+        result = backend.converse(watched.watch(conversation))
     except BaseException as error:
         if watched.ours is not None:
             raise watched.ours from None
@@ -139,8 +159,15 @@ def carry_out(backend: Backend, conversation: Conversation[T], interrupt: Interr
         if interrupt.requested and isinstance(error, BaseExceptionGroup):  # a loop wraps what broke it off
             raise KeyboardInterrupt from error
         raise BackendBroke(
-            f"raised out of `converse`: {_last_line(error)}", where=name, mend="PROBATE_DEBUG=1 shows the traceback"
+            f"raised out of `converse`: {_last_line(error)}", where=name, mend=f"{DEBUG}=1 shows the traceback"
         ) from error
+    if not watched.over:
+        raise BackendBroke(
+            "came back from `converse` before the conversation was over",
+            where=name,
+            mend="send it a reply to every command, until it raises StopIteration",
+        )
+    return result
 
 
 def _last_line(error: BaseException) -> str:
@@ -191,10 +218,11 @@ def check_backend(
             else:
                 checked.ended = f"it does not claim profile {plan.profile}"
     except BackendBroke as error:
+        trace_if_debugging(error)
         broke = error
     except KeyboardInterrupt:
         interrupt.requested = True
-        checked.ended = "interrupted"
+        checked.ended = INTERRUPTED
     return report_of(name, manifest, plan, checked, broke)
 
 
@@ -225,7 +253,7 @@ def report_of(
         claimed = dict.fromkeys(claimed, False)
     early = bool(checked.failed or checked.troubles or (ended and checked.traces))
     clauses = clause_results(claimed, checked.demanded, checked.failed, ended_early=early)
-    verdict, code = overall(clauses, troubles, checked.steps, ended=ended)
+    verdict, code = overall(clauses, troubles, checked.steps, ended=ended, broken=checked.gave_up)
     return Report(
         setting=setting,
         failures=tuple(

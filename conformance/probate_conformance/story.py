@@ -7,6 +7,7 @@ from dataclasses import fields
 from enum import Enum
 
 from probate_conformance.lockstep import Examined, Exchange
+from probate_conformance.printable import printable
 from probate_conformance.trace import Trace
 from probate_model.alphabet.events import (
     Event,
@@ -56,6 +57,10 @@ from probate_model.worlds import Divergence, Reason
 
 def item_line(item: Item) -> str:
     """Tell an item in one line."""
+    return printable(_item_line(item))
+
+
+def _item_line(item: Item) -> str:
     match item:
         case React():
             where = ", ".join(f"{name}={_word(value)}" for name, value in item.on.where)
@@ -112,6 +117,10 @@ def _op_line(op: Op) -> str:
 
 def event_line(event: Event) -> str:
     """Tell an event in one line."""
+    return printable(_event_line(event))
+
+
+def _event_line(event: Event) -> str:
     match event:
         case Settled():
             return f"{event.call} {_outcome(event.outcome)}"
@@ -146,6 +155,10 @@ def _word(value: object) -> str:
 
 def snapshot_line(snapshot: Snapshot) -> str:
     """Tell a snapshot in one line."""
+    return printable(_snapshot_line(snapshot))
+
+
+def _snapshot_line(snapshot: Snapshot) -> str:
     agents = ", ".join(
         f"{entry.agent} {entry.status}{f' of {entry.owner}' if entry.owner else ''}" for entry in snapshot.agents
     )

@@ -7,7 +7,6 @@ message of its own, printed here; what nobody foresaw is admitted here as a defe
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -15,11 +14,8 @@ from importlib.metadata import version
 from typing import Final, NoReturn, Protocol
 
 from probate_conformance.cli import backends, check, explain, listing, replay, schema, serve
-from probate_conformance.cli.output import complain
-from probate_conformance.errors import Exit, ProbateError, UsageError, unknown_name
-
-DEBUG: Final = "PROBATE_DEBUG"
-"""The environment variable that makes errors show where in our code they came from."""
+from probate_conformance.cli.output import complain, emit, make_lenient
+from probate_conformance.errors import DEBUG, Exit, ProbateError, UsageError, trace_if_debugging, unknown_name
 
 EXIT_CODES: Final = """\
 exit codes:
@@ -61,7 +57,11 @@ VERBS: Final[tuple[Verb, ...]] = (check, replay, listing, explain, schema, backe
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose complaints are errors like all others."""
+    """A parser whose complaints are errors like all others, and whose help goes where all output goes."""
+
+    def print_help(self, file: object = None) -> None:
+        del file
+        emit(self.format_help())
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, mend=f"`{self.prog} --help` tells what there is")
@@ -71,7 +71,7 @@ def parser() -> argparse.ArgumentParser:
     """Give the parser of the whole command line."""
     form = argparse.RawDescriptionHelpFormatter
     top = _Parser(prog="probate", description=ABOUT, epilog=EXIT_CODES, formatter_class=form, allow_abbrev=False)
-    top.add_argument("--version", action="version", version=f"probate {version('probate')}")
+    top.add_argument("--version", action="store_true", help="tell the version of probate")
     verbs = top.add_subparsers(title="verbs", metavar="VERB", dest="verb", parser_class=_Parser)
     for verb in VERBS:
         made = verbs.add_parser(
@@ -94,12 +94,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     :return: the exit code
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    make_lenient()
     try:
         return _run(words)
     except ProbateError as error:
         complain(str(error))
-        if os.environ.get(DEBUG):
-            traceback.print_exc()
+        trace_if_debugging(error)
         return error.exit
     except KeyboardInterrupt:
         complain("interrupted")
@@ -109,8 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"probate itself failed: {traceback.format_exception_only(error)[-1].strip()}\n"
             f"  this is a defect of probate; please report it with the command and what {DEBUG}=1 shows"
         )
-        if os.environ.get(DEBUG):
-            traceback.print_exc()
+        trace_if_debugging(error)
         return Exit.DEFECT
 
 
@@ -120,6 +119,9 @@ def _run(words: list[str]) -> Exit:
         raise unknown_name("verb", words[0], known)
     top = parser()
     parsed = top.parse_args(words)
+    if parsed.version:
+        emit(f"probate {version('probate')}\n")
+        return Exit.PASS
     if parsed.verb is None:
         top.print_help()
         return Exit.USAGE

@@ -29,7 +29,7 @@ from probate_conformance.errors import BackendBroke, Exit, ReportError
 from probate_conformance.render import ndjson, text
 from probate_conformance.render.progress import ProgressLine
 from probate_conformance.render.style import style_for
-from probate_conformance.report import Header, Report, Run, end_of
+from probate_conformance.report import INTERRUPTED, Header, Report, Run, end_of
 from probate_conformance.running import Interrupt, check_backend, not_run
 
 NAME: Final = "check"
@@ -138,7 +138,7 @@ def _check(
     with interrupt.taken():
         for name, backend in backends.items():
             if interrupt.requested:
-                reports.append(not_run(name, plan, "interrupted"))
+                reports.append(not_run(name, plan, INTERRUPTED))
                 continue
             if plan.stop_at_first and any(report.failures for report in reports):
                 reports.append(not_run(name, plan, "stopped at the first failure"))
@@ -166,10 +166,17 @@ def _check(
 def _written(report: Report, plan: Plan, folder: Path) -> Report:
     """Write the cases of a report; gives the report with the names of their files."""
     name = slug(report.setting.backend)
+    end = f"seed{plan.seed}"
     failures = tuple(
-        failure.model_copy(
-            update={"file": str(write_case(folder, f"{name}-{failure.clause}-seed{plan.seed}", failure.case))}
-        )
+        failure.model_copy(update={"file": str(write_case(folder, f"{name}-{failure.clause}-{end}", failure.case))})
         for failure in report.failures
     )
-    return report.model_copy(update={"failures": failures})
+    troubles = [
+        trouble.model_copy(
+            update={"file": str(write_case(folder, f"{name}-trace{trouble.number}-{end}", trouble.case))}
+        )
+        if trouble.case
+        else trouble
+        for trouble in report.troubles
+    ]
+    return report.model_copy(update={"failures": failures, "troubles": tuple(troubles)})

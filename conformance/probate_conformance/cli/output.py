@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import stat
 import sys
@@ -10,6 +11,13 @@ from pathlib import Path
 from typing import Self
 
 from probate_conformance.errors import ReportError, UsageError
+
+
+def make_lenient() -> None:
+    """Have the standard streams write what their encoding lacks as an escape, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def emit(text: str) -> None:

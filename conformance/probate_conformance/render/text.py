@@ -12,6 +12,7 @@ from typing import Final
 
 from probate_conformance.errors import Exit
 from probate_conformance.lockstep import Verdict
+from probate_conformance.printable import printable
 from probate_conformance.render.layout import wrapped
 from probate_conformance.render.style import Ink, Style
 from probate_conformance.report import ClauseResult, Failure, Header, Replayed, Report, Run, Totals, Trouble
@@ -38,7 +39,6 @@ _WORDS: Final = {
     Verdict.NOT_CLAIMED: "not claimed",
     Verdict.BLOCKED: "blocked",
     Verdict.NOT_REACHED: "not reached",
-    Verdict.PASS: "held",
 }
 _REMARKS: Final = {
     Verdict.NOT_CLAIMED: "the backend does not show what these are seen by",
@@ -80,7 +80,7 @@ def _report(report: Report, style: Style, verbose: bool) -> Iterator[str]:
         yield from _failure(failure, report, style)
     if report.troubles:
         yield ""
-        yield from _troubles(report.troubles, style)
+        yield from _troubles(report.troubles, report.setting.backend, style)
     if report.totals.steps:
         yield from _others(report, style)
     yield ""
@@ -91,12 +91,15 @@ def _setting(report: Report, style: Style) -> Iterator[str]:
     setting = report.setting
     manifest = setting.manifest
     is_called = manifest is not None and manifest.name != setting.backend
-    called = f" ({manifest.name} {manifest.version})" if manifest and is_called else ""
+    called = f" ({printable(manifest.name)} {printable(manifest.version)})" if manifest and is_called else ""
     asked = [f"edition {setting.edition}", f"profile {setting.profile}", f"seed {setting.seed}"]
     asked.append(_many(setting.cases, "trace") + (f" x {setting.schedules} schedules" if setting.schedules > 1 else ""))
-    yield style.ink(setting.backend, Ink.BOLD) + called + style.dot + style.dot.join(asked)
+    yield style.ink(printable(setting.backend), Ink.BOLD) + called
+    yield f"  {style.ink(style.separator.join(asked), Ink.DIM)}"
+    if manifest and manifest.edition != setting.edition:
+        yield from wrapped(f"note: by its own word it follows edition {manifest.edition}", 2)
     for note in manifest.notes if manifest else ():
-        yield from wrapped(f"note: {note}", 2)
+        yield from wrapped(f"note: {printable(note)}", 2)
 
 
 def _clauses(results: tuple[ClauseResult, ...], style: Style, verbose: bool) -> Iterator[str]:
@@ -163,7 +166,7 @@ def _failure(failure: Failure, report: Report, style: Style) -> Iterator[str]:
     yield from (f"  {_told(line, style)}" for line in failure.story.splitlines())
     if failure.file:
         yield ""
-        yield f"  again: {style.ink(f'probate replay {shlex.quote(failure.file)}', Ink.CYAN)}"
+        yield _again(style, failure.file)
 
 
 def _sentence(name: str, style: Style, *, named: bool = True) -> Iterator[str]:
@@ -192,14 +195,18 @@ def _told(line: str, style: Style) -> str:
             return line
 
 
-def _troubles(troubles: tuple[Trouble, ...], style: Style) -> Iterator[str]:
+def _again(style: Style, *arguments: str) -> str:
+    return f"  again: {style.ink(shlex.join(('probate', 'replay', *arguments)), Ink.CYAN)}"
+
+
+def _troubles(troubles: tuple[Trouble, ...], backend: str, style: Style) -> Iterator[str]:
     for trouble in troubles[:MOST_TROUBLES]:
         where = "before any trace" if trouble.number is None else f"trace {trouble.number}"
         yield f"{style.mark(trouble.verdict)} {style.verdict(str(trouble.verdict), trouble.verdict)}{style.dot}{where}"
-        for line in trouble.reason.splitlines():
+        for line in map(printable, trouble.reason.splitlines()):
             yield from wrapped(line, 2)
         if trouble.file:
-            yield f"  again: {style.ink(f'probate replay {shlex.quote(trouble.file)}', Ink.CYAN)}"
+            yield _again(style, trouble.file, "--backend", backend)
     more = len(troubles) - MOST_TROUBLES
     if more > 0:
         yield f"  and {_many(more, 'trace')} more that neither passed nor failed"
@@ -217,7 +224,9 @@ def _others(report: Report, style: Style) -> Iterator[str]:
     if report.totals.unknown:
         yield ""
         yield f"? events that are not of the alphabet ({len(report.totals.unknown)}): ignored"
-        yield from wrapped(", ".join(f"{name} x {count}" for name, count in report.totals.unknown.items()), 2)
+        yield from wrapped(
+            ", ".join(f"{printable(name)} x {count}" for name, count in report.totals.unknown.items()), 2
+        )
 
 
 def _named(names: list[str], style: Style) -> Iterator[str]:
@@ -234,15 +243,14 @@ def _totals(report: Report, style: Style) -> Iterator[str]:
     totals: Totals = report.totals
     if totals.ended:
         yield style.ink(f"  not all was run: {totals.ended}", Ink.YELLOW)
-    said = style.verdict(_said(totals), totals.verdict, Ink.BOLD)
-    line = f"{style.mark(totals.verdict)} {said}"
+    yield f"{style.mark(totals.verdict)} {style.verdict(_said(totals), totals.verdict, Ink.BOLD)}"
     if totals.steps:
         counts = [
+            _many(totals.traces, "trace"),
             f"{totals.steps:,} steps compared, {totals.voids:,} void",
-            f"{totals.bursts:,} bursts, {totals.searched:,} searched",
+            f"{_many(totals.bursts, 'burst')}, {totals.searched:,} searched",
         ]
-        line += style.dot + style.dot.join(counts)
-    yield line
+        yield f"  {style.ink(style.separator.join(counts), Ink.DIM)}"
 
 
 def _said(totals: Totals) -> str:
@@ -252,8 +260,8 @@ def _said(totals: Totals) -> str:
         return "nothing was run"
     if totals.verdict is Verdict.PASS and counts.get(Verdict.PASS) == total:
         return f"all {total} clauses held"
-    parts = [f"{counts[verdict]} {word}" for verdict, word in _WORDS.items() if counts.get(verdict)]
-    return f"of {total} clauses {', '.join(parts)}"
+    others = [f"{counts[verdict]} {word}" for verdict, word in _WORDS.items() if counts.get(verdict)]
+    return ", ".join([f"{counts.get(Verdict.PASS, 0)} of {total} clauses held", *others])
 
 
 def _end(run: Run, style: Style) -> str:
@@ -271,14 +279,14 @@ def render_replay(replayed: Replayed, style: Style) -> str:
 
 
 def _replay(replayed: Replayed, style: Style) -> Iterator[str]:
-    yield style.ink(replayed.backend, Ink.BOLD)
+    yield style.ink(printable(replayed.backend), Ink.BOLD)
     yield ""
     yield from (f"  {_told(line, style)}" for line in replayed.story.splitlines())
     yield ""
     verdict = replayed.verdict
     if replayed.clause:
         yield from _sentence(replayed.clause, style)
-    for line in replayed.reason.splitlines():
+    for line in map(printable, replayed.reason.splitlines()):
         yield from wrapped(line, 2)
     expectation = _EXPECTATIONS[replayed.as_expected, verdict is Verdict.FAIL]
     word = "fails" if verdict is Verdict.FAIL else "holds" if verdict is Verdict.PASS else str(verdict)
