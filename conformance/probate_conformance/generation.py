@@ -67,18 +67,18 @@ from probate_model.alphabet.ops import (
     Withdraw,
 )
 from probate_model.machine import apply, settle
-from probate_model.world import Agent, Returned, Stage, Teardown, World, new_world
+from probate_model.world import Agent, Driver, Returned, Stage, Teardown, World, new_world
 
 _OWNERS: Final = (OwnerName("host"), OwnerName("side"))
 _IDS: Final = (AgentId("a"), AgentId("b"), AgentId("c"))
 _MOST_LIVE: Final = 5
 _GATES: Final = (
-    (4, GateKind.MODEL),
-    (3, GateKind.FLUSH),
-    (3, GateKind.SETUP),
+    (8, GateKind.MODEL),
+    (4, GateKind.FLUSH),
+    (4, GateKind.SETUP),
     (2, GateKind.CLEANUP),
-    (2, GateKind.TOOL),
-    (1, GateKind.PREPARE),
+    (5, GateKind.TOOL),
+    (2, GateKind.PREPARE),
 )
 _HEARD: Final = (
     (3, "session/created"),
@@ -94,6 +94,7 @@ _HEARD: Final = (
     (2, "agent/disposed"),
     (2, "session/disposed"),
 )
+_IN_TURN: Final = frozenset({Driver.PREPARING, Driver.MODEL, Driver.TOOL, Driver.FLUSHING})
 _RECORDS: Final = ("turn/start", "user/message", "step/start", "assistant/message", "tool/call", "step/end", "turn/end")
 
 
@@ -136,6 +137,8 @@ class Writer:
     spec: WorldSpec = field(default_factory=WorldSpec)
     world: World = field(default_factory=new_world)
     count: int = 0
+    promised: GateKind | None = None
+    """The gate of the creation to come that was spoken of: that creation is the next item."""
 
     def trace(self) -> Trace:
         """Write a whole trace: as many items as the source decides."""
@@ -189,10 +192,19 @@ class Writer:
     def _bound(self) -> list[Agent]:
         return [agent for agent in self.world.agents if agent.returned is Returned.BOUND]
 
+    def _taking(self) -> list[Agent]:
+        return [agent for agent in self._bound() if agent.status is not Status.DISPOSED]
+
+    def _busy(self) -> list[Agent]:
+        return [agent for agent in self._taking() if agent.driver in _IN_TURN]
+
     def _agent(self) -> Label:
-        """Draw an agent that can be named: mostly one that takes input."""
+        """Draw an agent that can be named: mostly one that takes input, and of those one that is in a turn."""
         bound = self._bound()
-        taking = [agent for agent in bound if agent.status is not Status.DISPOSED]
+        taking = self._taking()
+        busy = self._busy()
+        if busy and self.random.below(2):
+            return self.random.choose(busy).label
         if taking and not self.random.chance(1, 10):
             # The youngest is drawn most often: it is the one whose story is not told yet.
             return taking[-1 - min(self.random.below(3), self.random.below(len(taking)), len(taking) - 1)].label
@@ -202,28 +214,31 @@ class Writer:
 
     def _kinds(self) -> list[tuple[int, Callable[[], BurstItem]]]:
         world, ops = self.world, self.palette.ops
-        bound = self._bound()
+        if self.promised is not None and "create" in ops:
+            return [(1, self._create)]
+        bound, taking, busy = self._bound(), self._taking(), self._busy()
+        pending = [agent for agent in world.agents if agent.stage < Stage.LIVE]
         kinds: list[tuple[int, Callable[[], BurstItem]]] = []
 
         def offer(weight: int, make: Callable[[], BurstItem], *names: str, when: object = True) -> None:
             if when and all(name in ops for name in names):
                 kinds.append((weight, make))
 
-        offer(10 if len(self._live()) < 2 else 5, self._create, "create", when=len(self._live()) < _MOST_LIVE)
-        offer(12, lambda: Send(self._label("s"), self._agent(), self._text()), "send", when=bound)
-        offer(4, lambda: Steer(self._label("s"), self._agent(), self._text()), "steer", when=bound)
-        offer(3, lambda: Inject(self._label("i"), self._agent(), self._text()), "inject", when=bound)
-        offer(8, self._cancel, "cancel", when=bound)
-        offer(5, lambda: AwaitIdle(self._label("w"), self._agent()), "await_idle", when=bound)
-        offer(4, lambda: Dispose(self._label("d"), self._agent()), "dispose", when=bound)
-        pending = [agent for agent in world.agents if agent.stage < Stage.LIVE]
+        few = len(taking) + len(pending) < 2
+        offer(12 if few else 3, self._create, "create", when=len(self._live()) < _MOST_LIVE)
+        offer(12 if taking else 1, lambda: Send(self._label("s"), self._agent(), self._text()), "send", when=bound)
+        offer(10 if busy else 2, lambda: Steer(self._label("s"), self._agent(), self._text()), "steer", when=bound)
+        offer(6 if busy else 2, lambda: Inject(self._label("i"), self._agent(), self._text()), "inject", when=bound)
+        offer(8 if taking else 1, self._cancel, "cancel", when=bound)
+        offer(5 if taking else 2, lambda: AwaitIdle(self._label("w"), self._agent()), "await_idle", when=bound)
+        offer(3 if taking else 2, lambda: Dispose(self._label("d"), self._agent()), "dispose", when=bound)
         armed = [agent for agent in pending if agent.signal is CreationSignal.ARMED]
         offer(2, lambda: self._abort(armed), "abort", when=armed or self._armed())
         offer(3 if pending else 1, lambda: self._withdraw(pending), "withdraw", when=world.agents)
         active = [owner.name for owner in world.owners if owner.active and owner.name]
         ended = [owner.name for owner in world.owners if not owner.active and owner.name]
         offer(
-            2, lambda: UnloadOwner(self._label("u"), self.random.choose(self.spec.owners)), "unload_owner", when=active
+            1, lambda: UnloadOwner(self._label("u"), self.random.choose(self.spec.owners)), "unload_owner", when=active
         )
         offer(1, lambda: UnloadProvider(self._label("u")), "unload_provider", when=world.agents)
         offer(8, lambda: LoadOwner(self._label("l"), self.random.choose(ended)), "load_owner", when=ended)
@@ -231,10 +246,10 @@ class Writer:
         offer(2, lambda: Look(self._label("k")), "look")
         held = [state.gate for state in world.gates if state.held]
         waiting = [gate for gate in held if _waits(world, gate)]
-        offer(9, self._hold, when=self._targets())
+        offer(9 if taking else 5, self._hold)
         offer(12, lambda: self._release(waiting), when=waiting)
         offer(2, lambda: Open(self.random.choose(held)), when=held)
-        offer(5, self._plan, when=self._targets())
+        offer(10 if taking else 3, self._plan)
         offer(8, self._react, when="react" in self.palette.features and self._live())
         return kinds
 
@@ -245,9 +260,14 @@ class Writer:
 
     def _create(self, label: Label | None = None, *, inside: bool = False) -> Create:
         label = label or self._label("c")
+        promised, self.promised = self.promised, None if not inside else self.promised
         features = self.palette.features
         setup = Setup.PLAIN if "setup" in features and self.random.chance(2, 5) else Setup.NONE
         cleanup = "cleanup" in features and self.random.chance(2, 5)
+        if not inside:
+            # What was said of its gate would be in vain otherwise.
+            setup = Setup.PLAIN if promised is GateKind.SETUP else setup
+            cleanup = cleanup or promised is GateKind.CLEANUP
         signal = CreationSignal.NONE
         if "signal" in features:
             signal = self.random.weighted(
@@ -272,13 +292,24 @@ class Writer:
         agents: Iterable[Agent] = pending or self.world.agents
         return Withdraw(self._label("v"), self.random.choose(list(agents)).label)
 
-    def _targets(self) -> list[Label]:
-        """Whose gates are worth speaking of: what is live, and the creation to come."""
-        return [*(agent.label for agent in self._live()), Label(f"c{self.count + 1}")]
-
     def _gate(self) -> Gate:
-        kinds = [(weight, kind) for weight, kind in _GATES if kind in self.palette.gates]
-        return Gate(self.random.weighted(kinds), self.random.choose(self._targets()))
+        """Draw a gate that something may come to: of what is live, or of the creation that is then promised next."""
+        kind = self.random.weighted([(weight, kind) for weight, kind in _GATES if kind in self.palette.gates])
+        passing: list[Agent]
+        match kind:
+            case GateKind.SETUP:
+                passing = [agent for agent in self.world.agents if agent.stage is Stage.BEGUN]
+            case GateKind.CLEANUP:
+                passing = [agent for agent in self._live() if agent.cleanup]
+            case _:
+                passing = self._taking()
+        room = len(self._live()) < _MOST_LIVE
+        if passing and (not room or self.random.below(6)):
+            return Gate(kind, passing[-1 - min(self.random.below(3), len(passing) - 1)].label)
+        if room:
+            self.promised = kind
+            return Gate(kind, Label(f"c{self.count + 1}"))
+        return Gate(kind, self.random.choose(self._live()).label)
 
     def _hold(self) -> Hold:
         deaf = "deaf" in self.palette.features and self.random.chance(1, 3)
@@ -287,7 +318,7 @@ class Writer:
     def _outcome(self, kind: GateKind) -> GateOutcome:
         outcomes = [(8 if place == 0 else 2, outcome) for place, outcome in enumerate(fixed_outcomes(kind))]
         if kind is GateKind.MODEL and "tool" in self.palette.gates:
-            outcomes.append((6, GateOutcome(f"tools:{1 + self.random.below(3)}")))
+            outcomes.append((14, GateOutcome(f"tools:{1 + self.random.below(3)}")))
             outcomes.append((1, GateOutcome("max-tokens+tools:1")))
         return self.random.weighted(outcomes)
 

@@ -31,6 +31,7 @@ def cancel(run: Run, op: Cancel) -> bool:
         return False
     label = agent.label
     active = agent.armed
+    run.update(label, cancelled=True)
     pre_run = not active and bool(agent.queued or agent.steering)
     if pre_run:
         run.update(label, marker=True)
@@ -42,6 +43,9 @@ def cancel(run: Run, op: Cancel) -> bool:
     swept = run[label]
     if swept.queued or swept.steering:
         run.update(label, queued=(), steering=())
+        clause = "CANCEL-03" if swept.queued else "CANCEL-10"
+        run.silence(clause, swept, "log", record="turn/start")
+        run.silence(clause, swept, "agent/status", status=Status.RUNNING)
         for text in (*swept.queued, *swept.steering):
             run.silence("CANCEL-03" if text in swept.queued else "CANCEL-10", swept, "log", text=text)
     if active:

@@ -317,6 +317,21 @@ _clause(
     "agent/status",
     needs=("react",),
 )
+# Listeners.
+_clause(
+    "EVENT-01",
+    "A listener that throws changes nothing, outside of session/created and agent/created.",
+    "Who only listens must not decide what happens.",
+    "sheet L22, M13, M33, M58",
+    "agent/status",
+    "agent/disposed",
+    "session/disposed",
+    "log",
+    "session/flush",
+    "signal",
+    "settled",
+    needs=("react", "throw"),
+)
 # The inbox.
 _clause(
     "INBOX-01",
@@ -790,6 +805,14 @@ _clause(
     "settled",
     needs=("unload_provider",),
 )
+_clause(
+    "OWNER-06",
+    "An agent that ends takes along the agents created on its behalf, newest first, in its scope step.",
+    "Structured ownership holds for agents as it does for owners.",
+    "S1 2; sheet C32, D.2",
+    "agent/status",
+    needs=("by-agent",),
+)
 # The registries.
 _clause(
     "REGISTRY-01",
@@ -805,6 +828,16 @@ _clause(
     "An entry that nobody removes wedges its id.",
     "S1 Verification; sheet L10, L11",
     "snapshot",
+)
+_clause(
+    "REGISTRY-03",
+    "An id is free from the detach of its session on, however long the old agent's scope unwinds.",
+    "What is slow to clean up must not keep the name.",
+    "S1 2; sheet L28, N9, M64",
+    "session/created",
+    "settled",
+    choice="id_free",
+    needs=("cleanup",),
 )
 
 _FAILURES: dict[str, str] = {

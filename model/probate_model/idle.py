@@ -20,6 +20,7 @@ from probate_model.run import Run
 from probate_model.world import Driver
 
 _IDLE = demand("IDLE-01", edge="FLUSH-03")
+_IDLE_AFTER_FAILED_FLUSH = demand("FLUSH-02", edge="FLUSH-03", status="IDLE-01")
 
 
 def await_idle(run: Run, op: AwaitIdle) -> bool:
@@ -39,13 +40,14 @@ def await_idle(run: Run, op: AwaitIdle) -> bool:
     return True
 
 
-def become_idle(run: Run, label: Label) -> None:
+def become_idle(run: Run, label: Label, *, after_failed_flush: bool = False) -> None:
     """Release the waiters, and announce idle if the agent was running."""
     agent = run[label]
     freed = agent.waiters
     run.update(label, waiters=(), status=Status.IDLE)
     if agent.status is Status.RUNNING:
-        run.emit(label, StatusChanged(agent.ref, Status.IDLE), _IDLE)
+        due = _IDLE_AFTER_FAILED_FLUSH if after_failed_flush else _IDLE
+        run.emit(label, StatusChanged(agent.ref, Status.IDLE), due)
     for waiter in freed:
         run.owe(waiter, CallReturned(), "IDLE-02")
 

@@ -47,6 +47,7 @@ def commit(run: Run, label: Label, text: Text) -> None:
     if agent.turn_open:
         if agent.driver in (Driver.TOOL, Driver.NEXT_TOOL):
             run.update(label, deferred=(*agent.deferred, text))
+            run.silence("INJECT-04", agent, "log", record="context/message", text=text)
         else:
             log.append(run, label, ContextMessage(text), _CONTEXT)
         return

@@ -116,7 +116,7 @@ def advance(run: Run, unload: Unload) -> None:
         first, *rest = unload.to_start
         run.replace_unload(unload, unload._replace(to_start=tuple(rest)))
         cause = Refusal.PROVIDER_INACTIVE if unload.owner is None else Refusal.OWNER_DISPOSED
-        teardown.begin(run, first, cause)
+        teardown.begin(run, first, cause, teardown.UNLOADED)
         return
     if can_advance(run.agents, unload):
         run.replace_unload(unload, None)

@@ -17,14 +17,18 @@ from probate_model.alphabet.events import AgentCreated, SessionCreated, SessionS
 from probate_model.alphabet.events import Returned as CallReturned
 from probate_model.alphabet.names import Code, Label
 from probate_model.alphabet.refusals import Refusal, code
-from probate_model.clauses import demand
+from probate_model.clauses import Demand, demand
 from probate_model.deactivation import deactivate
 from probate_model.run import Run
 from probate_model.world import Agent, Driver, Origin, Returned, Stage, Teardown
 
 _SESSION_CREATED = demand("PUBLISH-01", edge="CREATE-09", agent="PUBLISH-01")
 _AGENT_CREATED = demand("PUBLISH-02", edge="PUBLISH-02", agent="PUBLISH-02")
+_SESSION_CREATED_AGAIN = demand("REGISTRY-03", edge="CREATE-09", agent="PUBLISH-01")
 _SESSION_STARTED = demand("PUBLISH-03", edge="PUBLISH-03", source="PUBLISH-03")
+
+
+_UNWINDING = (Teardown.DETACHED, Teardown.SCOPE)
 
 
 def owner_active(run: Run, origin: Origin) -> bool:
@@ -55,11 +59,12 @@ def publish(run: Run, label: Label) -> None:
         teardown.roll_back(run, label)
         return
     run.update(label, stage=Stage.PUBLISHING, number=run.next_number(agent.id))
+    again = any(other.id == agent.id and other.teardown in _UNWINDING for other in run.agents)
     registry.enter(run, label)
-    veto = _announce(run, label)
+    veto = _announce(run, label, _SESSION_CREATED_AGAIN if again else _SESSION_CREATED)
     if run[label].failure is None and veto is None:
         run.update(label, stage=Stage.LIVE, driver=Driver.PARKED, returned=Returned.SINCE_SETTLE)
-        run.owe(label, CallReturned(run[label].ref), "CREATE-01")
+        run.owe(label, CallReturned(run[label].ref), "REGISTRY-03" if again else "CREATE-01")
         return
     if veto is not None:
         deactivate(run, label, veto)
@@ -71,16 +76,18 @@ def publish(run: Run, label: Label) -> None:
         run.update(label, teardown=Teardown.ASKED)
 
 
-def _announce(run: Run, label: Label) -> Code | None:
+def _announce(run: Run, label: Label, due: Demand) -> Code | None:
     """Make the three announcements, each only if the creation is alive; gives the code of a veto."""
     ref = run[label].ref
     run.update(label, session_announced=True)
-    veto = run.emit(label, SessionCreated(ref), _SESSION_CREATED)
+    veto = run.emit(label, SessionCreated(ref), due)
     if veto is not None or not _alive(run, label):
+        run.silence("PUBLISH-06" if veto is None else "PUBLISH-04", run[label], "agent/created")
         return veto
     run.update(label, agent_announced=True)
     veto = run.emit(label, AgentCreated(ref), _AGENT_CREATED)
     if veto is not None or not _alive(run, label):
+        run.silence("PUBLISH-06", run[label], "agent/session-start")
         return veto
     run.update(label, published=True)
     run.emit(label, SessionStarted(ref, StartSource.STARTUP), _SESSION_STARTED)

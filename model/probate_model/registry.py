@@ -19,10 +19,12 @@ from probate_model.alphabet.names import AgentId, Label
 from probate_model.alphabet.ops import Look
 from probate_model.clauses import demand
 from probate_model.run import Run
-from probate_model.world import World
+from probate_model.world import Stage, World
 
 _LOOKED = demand("REGISTRY-01", outcome="REGISTRY-01")
 _AGENT_DISPOSED = demand("DISPOSE-06", edge="DISPOSE-05")
+_AGENT_WITHDRAWN = demand("PUBLISH-05", edge="PUBLISH-07")
+_SESSION_WITHDRAWN = demand("PUBLISH-05", edge="PUBLISH-07")
 _SESSION_DISPOSED = demand("DISPOSE-07", edge="DISPOSE-07")
 
 
@@ -66,9 +68,11 @@ def detach(run: Run, label: Label) -> None:
     agent = run[label]
     run.registry = tuple(other for other in run.registry if other != label)
     if agent.agent_announced:
-        run.emit(label, AgentDisposed(agent.ref), _AGENT_DISPOSED)
+        failed = agent.stage is Stage.FAILED
+        run.emit(label, AgentDisposed(agent.ref), _AGENT_WITHDRAWN if failed else _AGENT_DISPOSED)
     else:
         run.silence("PUBLISH-04", agent, "agent/disposed")
     run.sessions = tuple(other for other in run.sessions if other != label)
     if agent.session_announced:
-        run.emit(label, SessionDisposed(agent.ref), _SESSION_DISPOSED)
+        failed = agent.stage is Stage.FAILED
+        run.emit(label, SessionDisposed(agent.ref), _SESSION_WITHDRAWN if failed else _SESSION_DISPOSED)

@@ -28,8 +28,10 @@ from probate_model.alphabet.items import Pattern, Reject, Scalar, Throw
 from probate_model.alphabet.names import AgentId, AgentRef, Code, Label
 from probate_model.alphabet.ops import Op
 from probate_model.alphabet.refusals import thrown
-from probate_model.clauses import Demand
+from probate_model.clauses import Demand, demand
 from probate_model.world import Agent, Due, GateState, Unload, Wait, World
+
+_CONTAINED = demand("EVENT-01")
 
 
 class Silence(NamedTuple):
@@ -82,6 +84,7 @@ class Run:
         "_begin",
         "_positions",
         "appending",
+        "contained",
         "due",
         "edition",
         "expected",
@@ -115,6 +118,7 @@ class Run:
         self.expected: list[Expected] = []
         self.silences: list[Silence] = []
         self.this: Label | None = None
+        self.contained = False
         self.appending: set[Label] = set()
         self.late_injections: list[tuple[Label, Callable[[], None]]] = []
 
@@ -189,7 +193,7 @@ class Run:
 
     def owe(self, call: Label, outcome: Settlement, clause: str) -> None:
         """Let a call settle in a step of its own."""
-        self.due = (*self.due, Due(call, outcome, clause))
+        self.due = (*self.due, Due(call, outcome, _CONTAINED.clause if self.contained else clause))
 
     def cleanup_began(self, label: Label, demand: Demand) -> None:
         """Record that the scope's cleanup began; it is no dispatch, so nothing can react to it."""
@@ -197,7 +201,8 @@ class Run:
 
     def silence(self, clause: str, agent: Agent, kind: str, **where: Scalar) -> None:
         """Note that a rule emits nothing of this kind, with these fields, on purpose."""
-        self.silences.append(Silence(clause, agent.ref, Pattern(kind, tuple(where.items()))))
+        pattern = Pattern(kind, tuple(where.items()))
+        self.silences.append(Silence(_CONTAINED.clause if self.contained else clause, agent.ref, pattern))
 
     def emit(self, label: Label, event: AgentEvent, demand: Demand) -> Code | None:
         """Dispatch an event of an agent to the recorder and then to every listener.
@@ -205,7 +210,7 @@ class Run:
         Gives the code of the throw that ended the dispatch, for the two kinds that can be vetoed; a throw elsewhere is
         contained and changes nothing.
         """
-        self.expected.append(Expected(event, demand))
+        self.expected.append(Expected(event, self._due(demand)))
         if not self.listeners:
             return None
         for listener in self.listeners:
@@ -214,7 +219,12 @@ class Run:
             veto = self._hear(listener.react.label, label)
             if veto is not None and event.event in VETOABLE:
                 return veto
+            self.contained = self.contained or veto is not None
         return None
+
+    def _due(self, demand: Demand) -> Demand:
+        """Give why an event is due: after a listener has failed in this stretch, because that changes nothing."""
+        return _CONTAINED._replace(fields=demand.fields) if self.contained else demand
 
     def _hear(self, reaction: Label, label: Label) -> Code | None:
         """Count a match of a reaction, and act if it is the one that it waits for."""

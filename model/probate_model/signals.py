@@ -15,7 +15,7 @@ from probate_model.clauses import demand
 from probate_model.run import Run
 from probate_model.world import Driver
 
-_HEARD_CANCEL = demand("CANCEL-05", cause="CANCEL-06")
+_HEARD_CANCEL = demand("CANCEL-05", edge="CANCEL-01", cause="CANCEL-06")
 _HEARD_DISPOSAL = demand("DISPOSE-02", cause="DISPOSE-02")
 
 

@@ -25,13 +25,16 @@ from probate_model.alphabet.gates import GateKind
 from probate_model.alphabet.names import Label
 from probate_model.alphabet.ops import Dispose
 from probate_model.alphabet.refusals import Refusal, code
-from probate_model.clauses import demand, failure_clause
+from probate_model.clauses import Demand, demand, failure_clause
 from probate_model.deactivation import deactivate
 from probate_model.references import with_handle
 from probate_model.run import Run
 from probate_model.world import Agent, Driver, Stage, Teardown
 
 _DISPOSED = demand("DISPOSE-03", edge="DISPOSE-03", status="DISPOSE-03")
+UNLOADED = demand("OWNER-01", edge="OWNER-01", status="DISPOSE-03")
+"""Why the end of an agent is announced that an unload begins."""
+_TAKEN_ALONG = demand("OWNER-06", edge="OWNER-06", status="DISPOSE-03")
 _CLEANUP = demand("DISPOSE-08", edge="DISPOSE-08")
 
 
@@ -48,8 +51,11 @@ def dispose(run: Run, op: Dispose) -> bool:
     return True
 
 
-def begin(run: Run, label: Label, cause: Refusal) -> None:
-    """Begin the teardown, or join it. A pending creation is only deactivated: it rolls itself back."""
+def begin(run: Run, label: Label, cause: Refusal, due: Demand = _DISPOSED) -> None:
+    """Begin the teardown, or join it. A pending creation is only deactivated: it rolls itself back.
+
+    ``due`` says why the agent's end is announced.
+    """
     deactivate(run, label, code(cause))
     agent = run[label]
     if agent.teardown is not Teardown.NONE:
@@ -57,10 +63,10 @@ def begin(run: Run, label: Label, cause: Refusal) -> None:
     if agent.stage is Stage.PUBLISHING:
         run.update(label, teardown=Teardown.ASKED)
     elif agent.stage is Stage.LIVE:
-        stop(run, label)
+        stop(run, label, due)
 
 
-def stop(run: Run, label: Label) -> None:
+def stop(run: Run, label: Label, due: Demand = _DISPOSED) -> None:
     """Take no more input, fire the turn's signal, wake the driver, announce ``disposed`` if the agent was published."""
     agent = run[label]
     run.update(
@@ -72,7 +78,7 @@ def stop(run: Run, label: Label) -> None:
     )
     signals.fire(run, label, StopCause.DISPOSED)
     if agent.published:
-        run.emit(label, StatusChanged(agent.ref, Status.DISPOSED), _DISPOSED)
+        run.emit(label, StatusChanged(agent.ref, Status.DISPOSED), due)
     else:
         run.silence("PUBLISH-08", agent, "agent/status", status=Status.DISPOSED)
     if run[label].driver is Driver.NONE:
@@ -147,7 +153,7 @@ def _unwind_scope(run: Run, label: Label) -> None:
     if agent.children:
         first, *rest = agent.children
         run.update(label, children=tuple(rest))
-        begin(run, first, Refusal.OWNER_DISPOSED)
+        begin(run, first, Refusal.OWNER_DISPOSED, _TAKEN_ALONG)
     elif agent.cleanup and agent.in_cleanup is None:
         run.cleanup_began(label, _CLEANUP)
         run.update(label, in_cleanup=run.arrive(GateKind.CLEANUP, label))

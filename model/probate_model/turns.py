@@ -45,6 +45,14 @@ from probate_model.run import Run
 from probate_model.world import Agent, Driver
 
 _RUNNING = demand("TURN-01", edge="TURN-09")
+_RUNNING_AFTER_CANCEL = demand("CANCEL-04", edge="TURN-09")
+_TURN_START_AFTER_CANCEL = demand(
+    "CANCEL-04", edge="TURN-09", turn="TURN-02", trigger="TURN-02", record="TURN-02", seq="TURN-13"
+)
+_TURN_START_AFTER_FAILED_FLUSH = demand(
+    "FLUSH-02", edge="TURN-09", turn="TURN-02", trigger="TURN-02", record="TURN-02", seq="TURN-13"
+)
+_PROMPT_AFTER_CANCEL = demand("CANCEL-04", edge="TURN-03", text="INBOX-06", seq="TURN-13")
 _TURN_START = demand("TURN-02", edge="TURN-09", turn="TURN-02", record="TURN-02", seq="TURN-13")
 _PROMPT = demand("TURN-03", edge="TURN-03", text="INBOX-06", seq="TURN-13")
 _STEERING = demand("INBOX-07", edge="INBOX-07", text="INBOX-06", seq="TURN-13")
@@ -112,7 +120,8 @@ def next_turn(run: Run, label: Label) -> None:
         run.silence("TURN-09", agent, "agent/status", status=Status.IDLE)
     run.update(label, armed=True, fired=None, status=Status.RUNNING)
     if agent.status is Status.IDLE:
-        run.emit(label, StatusChanged(agent.ref, Status.RUNNING), _RUNNING)
+        due = _RUNNING_AFTER_CANCEL if agent.cancelled else _RUNNING
+        run.emit(label, StatusChanged(agent.ref, Status.RUNNING), due)
     agent = run[label]
     if agent.status is Status.DISPOSED:
         _exit(run, label)
@@ -129,14 +138,17 @@ def next_turn(run: Run, label: Label) -> None:
 
 def _exit(run: Run, label: Label) -> None:
     agent = run[label]
+    run.silence("DISPOSE-03", agent, "agent/status")
     for text in (*agent.queued, *agent.steering):
+        run.silence("DISPOSE-10", agent, "log", record="turn/start")
         run.silence("DISPOSE-10", agent, "log", text=text)
     idle.driver_exited(run, label)
 
 
 def _park(run: Run, label: Label) -> None:
+    after_failed_flush = run[label].driver is Driver.BETWEEN_TURNS
     run.update(label, driver=Driver.PARKED)
-    idle.become_idle(run, label)
+    idle.become_idle(run, label, after_failed_flush=after_failed_flush)
 
 
 def _open_turn(run: Run, label: Label) -> None:
@@ -153,7 +165,10 @@ def _open_turn(run: Run, label: Label) -> None:
         max_tokens=False,
         driver=Driver.OPENED,
     )
-    log.append(run, label, TurnStart(turn, Trigger.MESSAGE), _TURN_START)
+    due = _TURN_START_AFTER_CANCEL if agent.cancelled else _TURN_START
+    if agent.driver is Driver.BETWEEN_TURNS and not agent.cancelled:
+        due = _TURN_START_AFTER_FAILED_FLUSH
+    log.append(run, label, TurnStart(turn, Trigger.MESSAGE), due)
 
 
 def _log_prompt(run: Run, label: Label) -> None:
@@ -161,8 +176,11 @@ def _log_prompt(run: Run, label: Label) -> None:
     if agent.stopping:
         _close_turn(run, label, TurnOutcome.COMPLETED)
         return
-    run.update(label, prompt=None, driver=Driver.BEFORE_STEP)
-    log.append(run, label, UserMessage(agent.prompt or Text("")), _PROMPT)
+    run.update(label, prompt=None, driver=Driver.BEFORE_STEP, cancelled=False)
+    for text in agent.queued:
+        run.silence("INBOX-06", agent, "log", text=text)
+    due = _PROMPT_AFTER_CANCEL if agent.cancelled else _PROMPT
+    log.append(run, label, UserMessage(agent.prompt or Text("")), due)
 
 
 def _before_step(run: Run, label: Label) -> None:
@@ -224,6 +242,8 @@ def _take_answer(run: Run, label: Label) -> None:
         return
     starved = hits_max_tokens(outcome)
     tools = 0 if starved else tool_count(outcome)
+    if starved:
+        run.silence("TURN-11", agent, "log", record="tool/call")
     run.update(
         label,
         tools=tools,

@@ -151,6 +151,8 @@ class Agent(NamedTuple):
     queued: tuple[Text, ...] = ()
     steering: tuple[Text, ...] = ()
     marker: bool = False
+    cancelled: bool = False
+    """A cancel came since the last turn began; decides nothing but the clause by which the next one is due."""
     # the driver and its turn
     driver: Driver = Driver.NONE
     armed: bool = False

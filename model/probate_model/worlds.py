@@ -252,6 +252,11 @@ class Worlds:
                     torn = bool(branch.rest) and subject_of(branch.rest[0].event) != subject_of(event)
                     edge = branch.rest[0].demand.edge if torn else expected.demand.edge
                     return Divergence(edge, Reason.TORN if torn else Reason.EARLY, event, events)
+        if isinstance(event, Settled):
+            for branch in self.branches:
+                for expected in (*branch.rest, *self.show(settle(_opened(branch.world)).expected)):
+                    if isinstance(expected.event, Settled) and expected.event.call == event.call:
+                        return Divergence(expected.demand.of_field("outcome"), Reason.FIELD, event, events, "outcome")
         # What would be silent on the way to what is due says something only of what can't come later on another way.
         for silence in dict.fromkeys(silence for _, silences in ways for silence in silences):
             if silence.broken_by(event):
