@@ -6,7 +6,8 @@ loop's own statement that it has nothing to do. The selector is a public paramet
 :class:`_Selector` sees that statement without any private name. It then looks for I/O without
 waiting. If there is none and no outside work either, it wakes the driver, which runs alone in this very turn.
 The driver sits in no queue while it waits, so it neither counts as somebody who can run nor waits
-for its turn behind others. A timeout of 0 is a turn in which something runs, and is counted.
+for its turn behind others. A turn with a timeout of 0, or with I/O, is one in
+which something runs, and is counted.
 
 **Order.** A loop takes its callbacks from the left of ``_ready``. With a seed, :class:`_Ready` gives
 it another one instead. What may be next are the steps of tasks up to the leftmost plain callback,
@@ -126,16 +127,16 @@ class _Selector(selectors.DefaultSelector):
         driver = self.driver
         if driver is None:
             return super().select(timeout)
-        if timeout is not None and timeout <= 0:
+        runs = timeout is not None and timeout <= 0
+        idle = not runs and not self.outside.count
+        events = super().select(0 if idle else timeout)
+        if runs or events:
             self.turns -= 1
             if self.turns < 0:
                 self._wake(driver, False)
-        elif not self.outside.count:
-            events = super().select(0)
-            if not events:
-                self._wake(driver, True)
-            return events
-        return super().select(timeout)
+        elif idle:
+            self._wake(driver, True)
+        return events
 
     def _wake(self, driver: asyncio.Future[bool], verdict: bool) -> None:
         self.driver = None

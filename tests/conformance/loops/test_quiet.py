@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 import threading
 from itertools import pairwise
 
 import pytest
-from anyio import CancelScope, Event, create_task_group, run_process, sleep, sleep_forever, to_thread
+from anyio import CancelScope, Event, create_task_group, run_process, sleep, sleep_forever, to_thread, wait_readable
 from anyio.lowlevel import checkpoint
 
 from probate_conformance.loops import Host
@@ -103,6 +104,79 @@ def test_spinning_task_is_never_quiet(host: Host, spinners: int) -> None:
     host.run(main)
 
 
+def test_driver_comes_next_when_it_is_never_quiet(host: Host) -> None:
+    async def main(host: Host) -> None:
+        steps = 0
+
+        async def count() -> None:
+            nonlocal steps
+            while True:
+                await checkpoint()
+                steps += 1
+
+        async with create_task_group() as group:
+            for _ in range(20):
+                group.start_soon(count)
+            for seed in range(20):
+                host.schedule(seed)
+                assert not await host.quiet(limit=10)
+                before = steps
+                assert not await host.quiet(limit=0)
+                # On asyncio, what was left of the turn in which the driver ran.
+                assert steps <= before + 20
+            group.cancel_scope.cancel()
+
+    host.run(main)
+
+
+def test_input_that_is_there_is_not_quiet(host: Host) -> None:
+    async def main(host: Host) -> None:
+        received = []
+
+        async def receive(end: socket.socket) -> None:
+            for _ in range(3):
+                await wait_readable(end)
+                received.append(end.recv(1))
+
+        for seed in SEEDS:
+            host.schedule(seed)
+            ends = socket.socketpair()
+            with ends[0], ends[1]:
+                async with create_task_group() as group:
+                    group.start_soon(receive, ends[0])
+                    assert await host.quiet()
+                    assert not received
+                    ends[1].send(b"a")
+                    assert await host.quiet()
+                    assert received == [b"a"]
+                    ends[1].send(b"bc")
+                    assert await host.quiet()
+                    assert received == [b"a", b"b", b"c"]
+            received.clear()
+
+    host.run(main)
+
+
+def test_input_that_nobody_takes_is_never_quiet(host: Host) -> None:
+    async def main(host: Host) -> None:
+        async def look(end: socket.socket) -> None:
+            while True:
+                await wait_readable(end)
+
+        ends = socket.socketpair()
+        with ends[0], ends[1]:
+            for seed in SEEDS:
+                host.schedule(seed)
+                async with create_task_group() as group:
+                    group.start_soon(look, ends[0])
+                    ends[1].send(b"a")
+                    assert not await host.quiet(limit=300)
+                    group.cancel_scope.cancel()
+                assert await host.quiet()
+
+    host.run(main)
+
+
 def test_quiet_waits_for_a_thread(host: Host) -> None:
     async def main(host: Host) -> None:
         results: list[int] = []
@@ -183,6 +257,25 @@ def test_spinning_beside_outside_work_is_never_quiet(host: Host) -> None:
     host.run(main)
 
 
+def test_spinning_that_begins_late_is_never_quiet(host: Host) -> None:
+    async def main(host: Host) -> None:
+        async def work() -> None:
+            with host.outside():
+                # The driver really waits until this is done.
+                await to_thread.run_sync(int)
+                await spin()
+
+        for seed in SEEDS:
+            host.schedule(seed)
+            async with create_task_group() as group:
+                group.start_soon(work)
+                assert not await host.quiet(limit=500)
+                group.cancel_scope.cancel()
+            assert await host.quiet()
+
+    host.run(main)
+
+
 def test_nested_outside_work_is_counted(host: Host) -> None:
     async def main(host: Host) -> None:
         gate = Event()
@@ -246,6 +339,47 @@ def test_cancelling_ends_the_wait_for_quiet(host: Host) -> None:
                 assert scope.cancelled_caught
                 assert await host.quiet()
             release.clear()
+
+    host.run(main)
+
+
+def test_cancel_may_meet_the_end_of_the_work(host: Host) -> None:
+    async def main(host: Host) -> None:
+        async def work(scope: CancelScope) -> None:
+            with host.outside():
+                await to_thread.run_sync(int)
+                scope.cancel()
+
+        for seed in SEEDS:
+            host.schedule(seed)
+            async with create_task_group() as group:
+                with CancelScope() as scope:
+                    group.start_soon(work, scope)
+                    await host.quiet()
+                    pytest.fail("quiet came although it was cancelled")
+                assert await host.quiet()
+
+    host.run(main)
+
+
+def test_cancel_may_meet_the_limit(host: Host) -> None:
+    async def main(host: Host) -> None:
+        async def cancel(scope: CancelScope) -> None:
+            await pause(5)
+            scope.cancel()
+
+        verdicts = set()
+        for limit in range(15):
+            async with create_task_group() as group:
+                group.start_soon(spin)
+                verdict = None
+                with CancelScope() as scope:
+                    group.start_soon(cancel, scope)
+                    verdict = await host.quiet(limit)
+                verdicts.add(verdict)
+                group.cancel_scope.cancel()
+            assert await host.quiet()
+        assert verdicts == {None, False}
 
     host.run(main)
 

@@ -51,6 +51,54 @@ def test_deadline_that_is_due_is_not_quiet() -> None:
     TrioHost().run(main)
 
 
+async def until_driver_parks(host: TrioHost) -> None:
+    """Be outside until the driver really waits for it."""
+
+    def look() -> None:
+        while host._queue is not None and not host._queue.parked:
+            pass
+
+    await trio.to_thread.run_sync(look)
+
+
+def test_parked_driver_comes_back_when_the_end_of_the_work_is_a_cancel() -> None:
+    host = TrioHost()
+
+    async def work(scope: trio.CancelScope) -> None:
+        with host.outside():
+            await until_driver_parks(host)
+            scope.cancel()
+
+    async def main(_: Host) -> None:
+        async with trio.open_nursery() as nursery:
+            with trio.CancelScope() as scope:
+                nursery.start_soon(work, scope)
+                await host.quiet()
+                pytest.fail("quiet came although it was cancelled")
+            assert await host.quiet()
+
+    host.run(main)
+
+
+def test_parked_driver_comes_back_at_the_limit() -> None:
+    host = TrioHost()
+
+    async def work() -> None:
+        with host.outside():
+            await until_driver_parks(host)
+            while True:
+                await trio.lowlevel.checkpoint()
+
+    async def main(_: Host) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(work)
+            assert not await host.quiet(limit=500)
+            nursery.cancel_scope.cancel()
+        assert await host.quiet()
+
+    host.run(main)
+
+
 def test_randomness_of_trio_does_not_leak_in() -> None:
     async def main(host: Host) -> None:
         orders = set()
