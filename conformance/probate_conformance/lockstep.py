@@ -21,8 +21,9 @@ from probate_conformance.errors import BackendBroke, BackendSilent
 from probate_conformance.trace import Trace
 from probate_conformance.wire import Burst, Close, Command, Open, Quiet, Reply
 from probate_model.alphabet.editions import EDITIONS
-from probate_model.alphabet.events import Event, Snapshot
+from probate_model.alphabet.events import Event, Settled, Snapshot
 from probate_model.alphabet.items import BurstItem
+from probate_model.clauses import AT_REST, SETTLES_ONCE
 from probate_model.following import follow
 from probate_model.machine import apply, bind, settle
 from probate_model.registry import snapshot
@@ -176,7 +177,7 @@ def _advance(worlds: Worlds, rehearsal: Rehearsal, exchange: Exchange, result: E
         and all(entry.event == seen for entry, seen in zip(shown, exchange.events, strict=True))
         and (exchange.snapshot is None or look(snapshot(rehearsal.world)) == look(exchange.snapshot))
     ):
-        _count(result, shown, rehearsal.silences)
+        _count(result, exchange, shown, rehearsal.silences)
         return Worlds.of(rehearsal.world, worlds.view)
     if not exchange.never_quiet:
         seen = [event for event in map(worlds.view.event, exchange.events) if event is not None]
@@ -185,8 +186,7 @@ def _advance(worlds: Worlds, rehearsal: Rehearsal, exchange: Exchange, result: E
         if followed is not None:
             world = bind(followed.world)
             if exchange.snapshot is None or look(snapshot(world)) == look(exchange.snapshot):
-                _count(result, followed.matched, followed.silences)
-                _count(result, (), rehearsal.begun_silences)
+                _count(result, exchange, followed.matched, (*rehearsal.begun_silences, *followed.silences))
                 return Worlds.of(world, worlds.view)
     result.searched += 1
     return _search(worlds, exchange, result)
@@ -206,11 +206,11 @@ def _search(worlds: Worlds, exchange: Exchange, result: Examined) -> Worlds | Di
         matched.append(expected)
     if exchange.never_quiet:
         owed = worlds.owed()
-        return Divergence(owed or "CALL-01", Reason.NEVER_QUIET, None, ())
+        return Divergence(owed or SETTLES_ONCE, Reason.NEVER_QUIET, None, ())
     silences = worlds.silences
     rested = worlds.rest(exchange.snapshot)
     if not isinstance(rested, Divergence):
-        _count(result, matched, silences)
+        _count(result, exchange, matched, silences)
     return rested
 
 
@@ -226,10 +226,15 @@ def judge(start: World, view: View, result: Examined) -> Worlds | Divergence:
     return worlds
 
 
-def _count(result: Examined, expected: Sequence[Expected], silences: Sequence[Silence]) -> None:
+def _count(result: Examined, exchange: Exchange, expected: Sequence[Expected], silences: Sequence[Silence]) -> None:
+    """Count what was demanded of a burst that held."""
     demanded = result.demanded
     for entry in expected:
         for clause in entry.demand.clauses:
             demanded[clause] += 1
+        if isinstance(entry.event, Settled):
+            demanded[SETTLES_ONCE] += 1
     for silence in silences:
         demanded[silence.clause] += 1
+    if exchange.snapshot is not None:
+        demanded[AT_REST] += 1
