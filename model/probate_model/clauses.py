@@ -91,6 +91,12 @@ def demand(clause: str, *, edge: str | None = None, **fields: str) -> Demand:
     return made
 
 
+SETTLES_ONCE = "CALL-01"
+"""The clause that every settlement speaks for."""
+
+AT_REST = "REGISTRY-02"
+"""The clause that the registries speak for at every rest."""
+
 _SETTLEMENTS: dict[str, Demand] = {}
 
 
@@ -871,5 +877,5 @@ _EXTRAS: dict[str, str] = {
     "agent/disposed": "DISPOSE-06",
     "session/disposed": "DISPOSE-07",
     "scope/cleanup": "DISPOSE-08",
-    "settled": "CALL-01",
+    "settled": SETTLES_ONCE,
 }
