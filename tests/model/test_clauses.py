@@ -1,0 +1,147 @@
+"""The clauses: every one is defined, carried by a rule, and demanded by generated traces; so is every choice."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import fields
+from enum import StrEnum
+from pathlib import Path
+
+import pytest
+
+import probate_model
+from probate_conformance.backends.model import ModelBackend
+from probate_conformance.generation import generate
+from probate_conformance.lockstep import examine
+from probate_conformance.manifest import FEATURES, OP_NAMES
+from probate_model.alphabet.editions import EDITION_2026_06, EDITION_2026_08, EDITIONS, Edition
+from probate_model.alphabet.events import EVENT_KINDS
+from probate_model.alphabet.gates import GateKind
+from probate_model.alphabet.refusals import is_code
+from probate_model.clauses import CLAUSES, demand, extra_clause
+from probate_model.worlds import EVERYTHING
+
+ID = re.compile(r"[A-Z]{3,10}-\d\d")
+
+NEVER_DEMANDED: set[str] = set()
+"""The clauses that no generated trace demands, each of which is a clause that can't pass."""
+
+
+def named(path: Path) -> Iterator[str]:
+    """Yield the ids of clauses that the code of a file names, apart from where they are defined."""
+    tree = ast.parse(path.read_text())
+    definitions = {
+        node.args[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "_clause"
+    }
+    for node in ast.walk(tree):
+        if node in definitions or not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+            continue
+        if ID.fullmatch(node.value):
+            yield node.value
+
+
+def in_the_model() -> set[str]:
+    """Give the ids that the model's rules name: for an edge, a field, a silence, an extra, or itself."""
+    (root,) = probate_model.__path__
+    return {name for path in Path(root).rglob("*.py") for name in named(path)}
+
+
+def test_every_clause_that_is_named_is_defined_and_every_one_that_is_defined_is_named() -> None:
+    assert in_the_model() == set(CLAUSES)
+
+
+def test_a_demand_of_what_is_not_defined_is_refused() -> None:
+    with pytest.raises(ValueError, match="no clause CANCEL-99"):
+        demand("CANCEL-99")
+    with pytest.raises(ValueError, match="no clause CANCEL-99"):
+        demand("CANCEL-01", cause="CANCEL-99")
+
+
+@pytest.mark.parametrize("name", CLAUSES)
+def test_a_clause_is_one_sentence_with_a_reason_and_a_source(name: str) -> None:
+    clause = CLAUSES[name]
+    assert clause.id == name
+    assert ID.fullmatch(name)
+    for text in (clause.sentence, clause.why):
+        assert text.endswith(".")
+        assert text.count(". ") == 0
+        assert "\n" not in text
+        assert 5 < len(text) <= 120
+    assert re.search(r"S1|S2|sheet [A-OT]", clause.source)
+
+
+@pytest.mark.parametrize("name", CLAUSES)
+def test_a_clause_says_how_it_is_observed_and_what_it_needs(name: str) -> None:
+    clause = CLAUSES[name]
+    assert clause.seen
+    assert set(clause.seen) <= {*EVENT_KINDS, "snapshot"}
+    assert set(clause.needs) <= {*OP_NAMES, *GateKind, *FEATURES}
+    assert all(map(is_code, clause.codes))
+    assert clause.profile == "core"
+    assert clause.choice is None or clause.choice in EDITION_2026_06.choices()
+
+
+def test_sentences_are_not_said_twice() -> None:
+    assert len({clause.sentence for clause in CLAUSES.values()}) == len(CLAUSES)
+
+
+def test_every_kind_of_event_has_a_clause_for_one_too_many() -> None:
+    assert {extra_clause(kind) for kind in EVENT_KINDS} <= set(CLAUSES)
+
+
+def test_every_clause_is_demanded_by_generated_traces() -> None:
+    """What no trace demands can't pass (decision 42). The backend is the model, so nothing else is in the way."""
+    demanded: Counter[str] = Counter()
+    backend = ModelBackend()
+    for number in range(600):
+        examined = backend.converse(examine(generate(1, number), EVERYTHING))
+        assert examined.divergence is None
+        demanded += examined.demanded
+    assert set(CLAUSES) - set(demanded) == NEVER_DEMANDED
+    assert set(demanded) <= set(CLAUSES)
+
+
+# Editions.
+
+CHOICES = {
+    "wake": ("deferred", "within-send"),
+    "pre_run_cancel": ("vanishes", "empty-turn"),
+    "queue_events": ("queued", "inbox-records"),
+    "cancel_requested": ("announced", "silent"),
+    "cancel_cause": ("optional", "required"),
+    "idle_cancel": ("silent", "may-discard"),
+    "precedence": ("disposal-wins", "first-wins"),
+    "error_ends": ("turn", "driver"),
+    "closing_flush": ("in-turn", "none"),
+    "user_message": ("before-step", "after-step"),
+    "teardown": ("scope-last", "scope-first"),
+    "id_free": ("at-detach", "after-scope"),
+    "disposed_status": ("yes", "no"),
+    "partial_text_on_abort": ("no", "yes"),
+}
+"""The choices of decisions 43 to 45, as 2026-06 | 2026-08."""
+
+
+def test_every_edition_makes_every_choice() -> None:
+    assert {name: (old, EDITION_2026_08.choices()[name]) for name, old in EDITION_2026_06.choices().items()} == CHOICES
+    assert EDITIONS == {"2026-06": EDITION_2026_06, "2026-08": EDITION_2026_08}
+    assert Edition().choices() == EDITION_2026_06.choices()
+
+
+def test_every_choice_is_an_enumeration_of_two() -> None:
+    for field in fields(Edition):
+        if field.name != "name":
+            value = getattr(EDITION_2026_06, field.name)
+            assert isinstance(value, StrEnum)
+            assert tuple(type(value)) in (CHOICES[field.name], CHOICES[field.name][::-1])
+
+
+def test_every_choice_that_core_can_show_is_tied_to_a_clause() -> None:
+    tied = {clause.choice for clause in CLAUSES.values() if clause.choice is not None}
+    # The two of them that only editions to come can show: when a waking send opens its turn, and inbox records.
+    assert set(CHOICES) - tied <= {"wake", "queue_events", "id_free"}
