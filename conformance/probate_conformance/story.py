@@ -201,7 +201,8 @@ def story(trace: Trace, examined: Examined) -> str:
 def _lines(trace: Trace, examined: Examined) -> Iterator[str]:
     schedule = "first in, first out" if trace.schedule == "fifo" else f"seed {trace.schedule}"
     owners = ", ".join(trace.world.owners)
-    yield f"edition {trace.edition}, owners {owners}, schedule {schedule}"
+    provider = "" if trace.world.provider else ", provider not loaded"
+    yield f"edition {trace.edition}, owners {owners}{provider}, schedule {schedule}"
     number = 0
     last = len(examined.exchanges) - 1
     epilogue = len(trace.bursts()) - 1

@@ -79,12 +79,14 @@ class Style:
         return self.ink(self.separator, Ink.DIM)
 
 
-def style_for(stream: TextIO, environment: Mapping[str, str], *, no_color: bool = False) -> Style:
+def style_for(stream: TextIO | None, environment: Mapping[str, str], *, no_color: bool = False) -> Style:
     """Tell how a stream is to be written to.
 
     No colour if the user wants none (``no_color``, or ``NO_COLOR`` is set and not empty); else colour if
     ``FORCE_COLOR`` is set, and neither empty nor 0; else colour on a terminal that is not dumb.
     """
+    if stream is None:
+        return Style()
     forced = environment.get("FORCE_COLOR", "") not in ("", "0")
     terminal = stream.isatty() and environment.get("TERM") != "dumb"
     return Style(

@@ -1,0 +1,165 @@
+"""Backends in process that are odd, each in one way: what ``module:factory`` names in these tests."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Any, TypeVar
+
+from probate_conformance.backends.base import Backend
+from probate_conformance.backends.model import ModelBackend
+from probate_conformance.errors import BackendBroke
+from probate_conformance.manifest import Manifest, Unclaimed
+from probate_conformance.wire import Burst, Command, Conversation, Quiet, Reply
+from probate_model.alphabet.events import AgentDisposed
+
+T = TypeVar("T")
+
+
+class Forgetful(ModelBackend):
+    """Never announces that an agent is disposed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.manifest = Manifest(name="forgetful", version="1", language="python")
+
+    def answer(self, command: Command) -> Reply:
+        reply = super().answer(command)
+        if isinstance(reply, Quiet):
+            events = tuple(event for event in reply.events if not isinstance(event, AgentDisposed))
+            return Quiet(events=events, snapshot=reply.snapshot)
+        return reply
+
+
+class Wavering(Forgetful):
+    """Forgets once only, so that no failure is confirmed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.forgot = False
+
+    def answer(self, command: Command) -> Reply:
+        reply = ModelBackend.answer(self, command)
+        if isinstance(reply, Quiet) and not self.forgot:
+            events = tuple(event for event in reply.events if not isinstance(event, AgentDisposed))
+            self.forgot = events != reply.events
+            return Quiet(events=events, snapshot=reply.snapshot)
+        return reply
+
+
+class Chatty(ModelBackend):
+    """Names events that nobody knows, and would like to write to the terminal."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.manifest = Manifest(name="chat\x1b[31mty", version="1\n2", language="python", notes=("a\x07b",))
+
+    def answer(self, command: Command) -> Reply:
+        reply = super().answer(command)
+        if isinstance(reply, Quiet):
+            return reply.model_copy(update={"unknown": ("weather/changed", "\x1b[2J")})
+        return reply
+
+
+class Raising(ModelBackend):
+    """Raises something of its own in the middle."""
+
+    def answer(self, command: Command) -> Reply:
+        if isinstance(command, Burst):
+            raise ZeroDivisionError("nobody expects this")
+        return super().answer(command)
+
+
+class Breaking(ModelBackend):
+    """Says that it can't go on, as it should, in every world."""
+
+    def converse(self, conversation: Conversation[T]) -> T:
+        try:
+            command = next(conversation)
+            while True:
+                if isinstance(command, Burst):
+                    command = conversation.throw(BackendBroke("ran out of luck", where="breaking"))
+                else:
+                    command = conversation.send(self.answer(command))
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+
+
+class Confused(ModelBackend):
+    """Answers everything with something else."""
+
+    def answer(self, command: Command) -> Any:
+        return {"message": "quiet"}
+
+
+class Leaving(ModelBackend):
+    """Comes back before the conversation is over."""
+
+    def converse(self, conversation: Conversation[T]) -> Any:
+        conversation.send(self.answer(next(conversation)))
+
+
+class Interrupting(ModelBackend):
+    """Has the user press Ctrl-C in the second world; ``times`` are how often."""
+
+    times = 1
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bursts = 0
+
+    def answer(self, command: Command) -> Reply:
+        self.bursts += isinstance(command, Burst)
+        if self.bursts == 20:
+            for _ in range(self.times):
+                os.kill(os.getpid(), signal.SIGINT)
+        return super().answer(command)
+
+
+class Pressing(Interrupting):
+    times = 2
+
+
+def with_manifest(**changes: Any) -> ModelBackend:
+    backend = ModelBackend()
+    backend.manifest = backend.manifest.model_copy(update=changes)
+    return backend
+
+
+def other_profile() -> ModelBackend:
+    return with_manifest(profiles=("tasks",))
+
+
+def other_edition() -> ModelBackend:
+    return with_manifest(edition="2026-08")
+
+
+def strange_fields() -> ModelBackend:
+    return with_manifest(unclaimed=Unclaimed(fields=("agent/status:mood",)))
+
+
+def one_at_a_time() -> ModelBackend:
+    return with_manifest(bursts="no")
+
+
+def no_manifest() -> ModelBackend:
+    backend = ModelBackend()
+    backend.manifest = {"name": "none"}  # type: ignore[assignment]
+    return backend
+
+
+def raising() -> Backend:
+    raise ZeroDivisionError("no luck today")
+
+
+def leaving() -> Backend:
+    sys.exit(0)
+
+
+def nothing() -> None:
+    return None
+
+
+NUMBER = 7

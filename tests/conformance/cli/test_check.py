@@ -1,0 +1,183 @@
+"""``probate check``: what it runs, what it reports, and what it never calls green."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from probate_conformance.backends.reference.known_bad import VARIANTS
+from probate_conformance.render.ndjson import PART
+from probate_conformance.trace import load
+
+from .conftest import ODD, Probate
+
+
+def test_the_default_backends(here: Probate) -> None:
+    ran = here("check", "--cases", "5")
+    lines = ran.out.splitlines()
+    assert ran.code == 3  # five traces do not reach every clause
+    assert lines[0].startswith("probate ")
+    assert [line for line in lines if line in ("reference", "reference-trio")] == ["reference", "reference-trio"]
+    assert "  edition 2026-06 · profile core · seed 0 · 5 traces" in lines
+    assert lines[-1] == "inconclusive: not all was shown to hold or to fail (exit code 3)"
+    assert ran.err == ""
+
+
+def test_a_failure_is_a_story_and_a_case_that_replays(probate: Probate, tmp_path: Path) -> None:
+    name = f"{ODD}:Forgetful"
+    ran = probate("check", name, "--cases", "20", "--seed", "3", "-x")
+    assert ran.code == 1
+    (file,) = tmp_path.glob("probate-cases/*.json")
+    assert file.name == "tests-conformance-cli-odd-Forgetful-DISPOSE-07-seed3.json"
+    assert f"  again: probate replay probate-cases/{file.name}" in ran.out
+    case = load(file)
+    assert case.expected is not None
+    assert (case.expected.clause, case.expected.backend) == ("DISPOSE-07", name)
+    for part in (
+        "✗ DISPOSE-07 MUST · failed in 1 trace, first in number 0 · shrunk to 1 item",
+        "  The session is detached after the agent and announced once as session/disposed.",
+        "allowed  agent/disposed",
+        "seen     session/disposed",
+        "1 failed",
+        "fail: the contract does not hold (exit code 1)",
+    ):
+        assert part in ran.out
+
+    again = probate("replay", file)
+    assert again.code == 1
+    assert "✗ fails: this is the expected divergence (exit code 1)" in again.out
+    elsewhere = probate("replay", file, "--backend", "model")
+    assert elsewhere.code == 0
+    assert "✓ holds: the divergence that the case expects did not show (exit code 0)" in elsewhere.out
+
+
+def test_a_known_defect_is_found_and_named(here: Probate) -> None:
+    variant = VARIANTS["pre-run-cancel-forgets-waiters"]
+    ran = here("check", f"bad:{variant.name}", "--cases", "100", "-x")
+    assert ran.code == 1
+    assert f"✗ {variant.clause} MUST" in ran.out
+    assert "not all was run: stopped at the first failure" in ran.out
+
+
+def test_the_first_failure_can_end_the_run(here: Probate) -> None:
+    ran = here("check", f"{ODD}:Forgetful", "model", "--cases", "20", "-x")
+    assert ran.code == 1
+    assert "failed in 1 trace, first in number 0" in ran.out
+    assert ran.out.count("not all was run: stopped at the first failure") == 2
+    assert "· nothing was run" in ran.out
+
+
+def test_a_failure_that_is_not_confirmed_is_inconclusive(here: Probate, tmp_path: Path) -> None:
+    ran = here("check", f"{ODD}:Wavering", "--cases", "5")
+    assert ran.code == 3
+    assert "? inconclusive · trace 0\n  failed by" in ran.out
+    (file,) = tmp_path.glob("probate-cases/*-trace0-seed0.json")
+    assert f"probate replay probate-cases/{file.name} --backend {ODD}:Wavering" in ran.out
+
+
+def test_nothing_run_is_not_green(here: Probate) -> None:
+    ran = here("check", "model", "--cases", "0")
+    assert ran.code == 5
+    assert "· nothing was run" in ran.out
+    assert ran.out.endswith("not reached: nothing was shown; that is not a success (exit code 5)\n")
+
+
+def test_a_profile_that_the_backend_does_not_claim(here: Probate) -> None:
+    ran = here("check", f"{ODD}:other_profile", "--cases", "5")
+    assert ran.code == 5
+    assert "not all was run: it does not claim profile core" in ran.out
+
+
+def test_an_edition_that_the_backend_does_not_follow_is_told(here: Probate) -> None:
+    ran = here("check", f"{ODD}:other_edition", "--cases", "5")
+    assert "  note: by its own word it follows edition 2026-08\n" in ran.out
+
+
+def test_a_backend_without_bursts_gets_one_item_at_a_time(here: Probate) -> None:
+    ran = here("check", f"{ODD}:one_at_a_time", "--cases", "5", "--format", "ndjson")
+    totals = next(part for part in map(json.loads, ran.out.splitlines()) if part["part"] == "totals")
+    assert totals["bursts"] > totals["steps"] * 0.7  # the epilogue is one burst still
+    assert totals["failed"] == 0
+
+
+def test_schedules_multiply_the_runs(here: Probate) -> None:
+    ran = here("check", "model", "--cases", "3", "--schedules", "2")
+    assert "seed 0 · 3 traces x 2 schedules" in ran.out
+    assert "\n  6 traces · " in ran.out
+
+
+def test_every_clause_can_be_told(here: Probate) -> None:
+    ran = here("check", "model", "--cases", "5", "--verbose")
+    assert "  CREATE      ✓ 01" in ran.out
+
+
+def test_the_same_seed_gives_the_same_report_under_every_hash_seed(probate: Probate, tmp_path: Path) -> None:
+    """But for the first line; failures, shrinking and case files included."""
+
+    def run(seed: str) -> tuple[str, str, dict[str, bytes]]:
+        ran = probate(
+            *("check", "reference", "reference-trio", f"{ODD}:Forgetful", "bad:pre-run-cancel-forgets-waiters"),
+            *("--cases", "40", "--seed", "5", "--report", "report.ndjson"),
+            PYTHONHASHSEED=seed,
+        )
+        assert ran.code == 1
+        lines = (tmp_path / "report.ndjson").read_text().partition("\n")[2]
+        return ran.body, lines, {file.name: file.read_bytes() for file in tmp_path.glob("probate-cases/*")}
+
+    assert run("0") == run("1")
+
+
+def test_lines_of_json(here: Probate, tmp_path: Path) -> None:
+    """Standard output gets the report and nothing else, and the file gets the same."""
+    file = tmp_path / "report.ndjson"
+    file.write_text("what was there before\n" * 10_000)
+    ran = here("check", "model", f"{ODD}:Forgetful", "--cases", "5", "--format", "ndjson", "--report", file)
+    parts = [PART.validate_json(line) for line in ran.out.splitlines()]
+    assert [part.part for part in parts if part.part != "clause"] == [
+        "header",
+        *("setting", "totals"),
+        *("setting", "failure", "totals"),
+        "end",
+    ]
+    assert file.read_text() == ran.out
+    assert ran.err == ""
+
+
+def test_what_a_backend_says_is_told_but_never_obeyed(here: Probate) -> None:
+    ran = here("check", f"{ODD}:Chatty", "--cases", "2")
+    assert "(chat\\x1b[31mty 1\\n2)" in ran.out
+    assert "note: a\\x07b" in ran.out
+    assert "? events that are not of the alphabet (2): ignored" in ran.out
+    assert "weather/changed x " in ran.out
+    assert not {letter for letter in ran.out if not letter.isprintable()} - {"\n"}
+
+
+@pytest.mark.parametrize(
+    ("factory", "says"),
+    [
+        ("raising", f"{ODD}:raising: the factory raised ZeroDivisionError: no luck today"),
+        ("leaving", f"{ODD}:leaving: the factory raised SystemExit: 0"),
+        ("Raising", f"{ODD}:Raising: raised out of `converse`: ZeroDivisionError: nobody expects this"),
+        ("Confused", f"{ODD}:Confused: answered `open` with something of type dict"),
+        ("Leaving", f"{ODD}:Leaving: came back from `converse` before the conversation was over"),
+        ("Breaking", "breaking: ran out of luck"),
+        ("no_manifest", f"{ODD}:no_manifest: has a manifest of type dict"),
+        ("strange_fields", f"{ODD}:strange_fields: leaves fields unclaimed that do not exist: agent/status:mood"),
+    ],
+)
+def test_a_backend_in_process_that_breaks(here: Probate, factory: str, says: str) -> None:
+    ran = here("check", f"{ODD}:{factory}", "--cases", "50")
+    assert ran.code == 4
+    assert says in " ".join(ran.out.split())
+    assert ran.out.endswith("harness error: the backend broke (exit code 4)\n")
+
+
+@pytest.mark.parametrize("factory", ["Interrupting", "Pressing"])
+def test_an_interrupt_ends_the_run_in_order(probate: Probate, factory: str) -> None:
+    """Pressed once, the trace is finished; pressed again, it is broken off. What was done is told, and is not green."""
+    ran = probate("check", f"{ODD}:{factory}", "model", "--cases", "500")
+    assert ran.code == 3
+    assert ran.out.count("not all was run: interrupted") == 2
+    assert "traces · " in ran.out

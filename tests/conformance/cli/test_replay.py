@@ -1,0 +1,116 @@
+"""``probate replay``: files that are no traces, and what is told of those that are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import ODD, Probate
+
+LOOK = {"item": "look", "label": "l"}
+CREATE = {"item": "create", "label": "c", "id": "a", "by": {"owner": "host"}}
+
+
+def trace(*items: Any, **changes: Any) -> bytes:
+    return json.dumps({"format": "probate-trace", "version": 1, "items": items, **changes}).encode()
+
+
+DEEP = b'{"items": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "not a trace: Invalid JSON"),
+        (b"items: []", "not a trace: Invalid JSON"),
+        (b"\x7fELF\x02\x01\xff\xfe", "can't read the trace: it is not UTF-8 text"),
+        (b"[]", "not a trace: Input should be an object"),
+        (DEEP, "not a trace: Invalid JSON: recursion limit exceeded"),
+        (trace(version=2), "not a trace: version: Input should be 1"),
+        (trace(format="other"), "not a trace: format: Input should be 'probate-trace'"),
+        (trace({"item": "dance"}), "not a trace: items[0]: Input tag 'dance' found using 'item'"),
+        (trace({**LOOK, "mood": 1}), "not a trace: items[0].look.mood: Unexpected keyword argument"),
+        (trace(LOOK, mood=1), "not a trace: mood: Extra inputs are not permitted"),
+        (trace({"item": "send", "label": "s", "agent": "c", "text": "t"}), "not a trace: item 1: no item creates 'c'"),
+        (trace(LOOK, LOOK), "not a trace: items: Value error, item 2: the label 'l' is already taken"),
+        (trace(LOOK, edition="2027"), "not a trace: edition: Value error, unknown edition '2027'"),
+    ],
+    ids=range(13),
+)
+def test_a_file_that_is_no_trace(here: Probate, tmp_path: Path, content: bytes, says: str) -> None:
+    file = tmp_path / "t.json"
+    file.write_bytes(content)
+    ran = here("replay", file)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert ran.err.startswith(f"probate: {file}: {says}")
+
+
+@pytest.mark.parametrize("content", [b"no JSON", DEEP])
+def test_it_is_so_in_a_process_of_its_own(probate: Probate, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "t.json").write_bytes(content)
+    ran = probate("replay", "t.json")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("probate: t.json: not a trace: Invalid JSON: ")
+
+
+@pytest.mark.parametrize(("name", "says"), [("none.json", "No such file or directory"), (".", "Is a directory")])
+def test_a_file_that_cannot_be_read(here: Probate, name: str, says: str) -> None:
+    ran = here("replay", name)
+    assert ran.code == 2
+    assert ran.err == f"probate: {name}: can't read the trace: {says}\n"
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"edition": "2026-08"}, "edition '2026-08' is known, but its rules are not modelled yet"),
+        ({"profile": "tasks"}, "profile 'tasks' is known, but its rules are not modelled yet"),
+        (
+            {"expected": {"clause": "CALL-01", "backend": "lost", "seen": "x"}},
+            "unknown backend 'lost'",
+        ),
+    ],
+)
+def test_a_trace_that_cannot_be_run(here: Probate, tmp_path: Path, changes: dict[str, Any], says: str) -> None:
+    (tmp_path / "t.json").write_bytes(trace(LOOK, **changes))
+    ran = here("replay", "t.json")
+    assert ran.code == 2
+    assert ran.err.startswith(f"probate: {says}")
+
+
+def test_a_trace_that_holds(here: Probate, tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_bytes(trace(CREATE, {"item": "settle"}, LOOK))
+    ran = here("replay", "t.json")
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert lines[0] == "reference"
+    assert "      1  create c: id 'a' by host" in lines
+    assert "           . session/created a#1" in lines
+    assert lines[-1] == "✓ holds (exit code 0)"
+
+
+def test_a_trace_of_which_nothing_was_carried_out(here: Probate, tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_bytes(trace())
+    ran = here("replay", "t.json")
+    assert ran.code == 5
+    assert "no item of the trace was carried out" in ran.out
+
+
+def test_another_divergence_than_the_expected_one(here: Probate, tmp_path: Path) -> None:
+    expected = {"clause": "CALL-01", "backend": f"{ODD}:Forgetful", "seen": "nothing more"}
+    (tmp_path / "t.json").write_bytes(trace(CREATE, expected=expected))
+    ran = here("replay", "t.json")
+    assert ran.code == 1
+    assert "DISPOSE-07: The session is detached after the agent" in ran.out
+    assert ran.out.endswith("✗ fails: but this is not the divergence that the case expects (exit code 1)\n")
+
+
+@pytest.mark.parametrize("factory", ["Raising", "Confused"])
+def test_a_backend_that_breaks(here: Probate, tmp_path: Path, factory: str) -> None:
+    (tmp_path / "t.json").write_bytes(trace(LOOK))
+    ran = here("replay", "t.json", "--backend", f"{ODD}:{factory}")
+    assert ran.code == 4

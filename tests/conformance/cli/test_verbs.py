@@ -1,0 +1,140 @@
+"""The smaller verbs, the help, and what is admitted when probate itself fails."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from probate_conformance import cli
+from probate_conformance.cli import explain
+from probate_conformance.manifest import PROFILES
+from probate_conformance.schemas import SCHEMAS, schema_text
+from probate_conformance.wire import FROM_BACKEND, Close, Closed, Hello, HelloReply, Opened
+from probate_conformance.wire import Open as OpenWorld
+from probate_model.alphabet.editions import EDITIONS
+from probate_model.alphabet.items import WorldSpec
+from probate_model.clauses import CLAUSES
+
+from .conftest import Probate
+
+
+def say(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Run the command line in this process."""
+    code = cli.main(arguments)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_list(probate: Probate) -> None:
+    ran = probate("list")
+    assert ran.code == 0
+    for name in (*PROFILES, *EDITIONS, "reference", "reference-trio", "model", "dsh"):
+        assert f"\n  {name} " in ran.out
+    for name in EDITIONS["2026-06"].choices():
+        assert f"\n  {name} " in ran.out
+
+
+def test_list_clauses(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = say(capsys, "list", "--clauses")
+    assert code == 0
+    assert all(f"  {name} " in out for name in CLAUSES)
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_list_backends(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = say(capsys, "list", "--backends")
+    assert "bad:pre-run-cancel-forgets-waiters" in out
+
+
+def test_explain_every_clause(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, clause in CLAUSES.items():
+        code, out, _ = say(capsys, "explain", name.lower())
+        words = " ".join(out.split())
+        assert code == 0
+        assert out.startswith(f"{name}  {clause.level}")
+        assert clause.sentence in words
+        assert clause.why in words
+        assert clause.choice is None or f"choice {clause.choice}: " in words
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_schemas_are_printed_and_the_files_are_current(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    """If this fails: probate schema NAME > conformance/probate_conformance/schemas/NAME.json"""
+    code, out, _ = say(capsys, "schema", name)
+    assert code == 0
+    assert out == schema_text(name)
+    file = Path(cli.__file__).parents[1] / "schemas" / f"{name}.json"
+    assert file.read_text(encoding="utf-8") == out
+
+
+def test_serve(tmp_path: Path, environment: dict[str, str]) -> None:
+    messages = [Hello(), OpenWorld(world=WorldSpec()), Close()]
+    done = subprocess.run(
+        [sys.executable, "-m", "probate_conformance", "serve", "reference-trio"],
+        input="".join(f"{message.model_dump_json()}\n" for message in messages),
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+    hello, *rest = map(FROM_BACKEND.validate_json, done.stdout.splitlines())
+    assert isinstance(hello, HelloReply)
+    assert hello.manifest.name == "reference-trio"
+    assert rest == [Opened(), Closed()]
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_backends(probate: Probate, tmp_path: Path) -> None:
+    ran = probate("backends", XDG_CACHE_HOME=str(tmp_path))
+    assert ran.code == 0
+    assert "not installed\n  dsh" in ran.out
+    assert "  reference  " in ran.out
+
+
+@pytest.mark.parametrize("verb", [verb.NAME for verb in cli.VERBS])
+def test_help_tells_the_exit_codes(capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    with pytest.raises(SystemExit) as left:
+        cli.main([verb, "--help"])
+    out = capsys.readouterr().out
+    assert left.value.code == 0
+    assert cli.EXIT_CODES.strip() in out
+
+
+def test_no_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = say(capsys)
+    assert code == 2
+    assert out.startswith("usage: probate ")
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert say(capsys, "--version")[1].startswith("probate 0.")
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_defect_of_ours_is_admitted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], debug: bool
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("oh no")
+
+    monkeypatch.setattr(explain, "wrapped", fail)
+    monkeypatch.setenv("PROBATE_DEBUG", "1" if debug else "")
+    code, _, err = say(capsys, "explain", "CALL-01")
+    assert code == 6
+    assert err.startswith("probate: probate itself failed: ZeroDivisionError: oh no\n  this is a defect of probate;")
+    assert ("Traceback" in err) is debug
+
+
+def test_an_interrupt_where_nothing_is_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(explain, "wrapped", interrupt)
+    code, _, err = say(capsys, "explain", "CALL-01")
+    assert code == 3
+    assert err == "probate: interrupted\n"
