@@ -110,11 +110,12 @@ class Plan:
         if schedule:
             changes["schedule"] = schedule
         if manifest.bursts == "no":
-            changes["items"] = tuple(_apart(trace.items))
+            changes["items"] = tuple(apart(trace.items))
         return trace.model_copy(update=changes)
 
 
-def _apart(items: tuple[Item, ...]) -> Generator[Item, None, None]:
+def apart(items: tuple[Item, ...]) -> Generator[Item, None, None]:
+    """Give the items with each in a burst of its own, for a backend that can't begin several in one tick."""
     for item in items:
         yield item
         if not isinstance(item, Settle):

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from probate_conformance.manifest import FEATURES, OP_NAMES, Unclaimed
-from probate_conformance.randomness import Source, stream_of
+from probate_conformance.randomness import SplitMix64, stream_of
 from probate_conformance.trace import Trace
 from probate_model.alphabet.events import EVENT_KINDS, Status
 from probate_model.alphabet.gates import Gate, GateKind, GateOutcome, Temper, fixed_outcomes
@@ -129,9 +129,9 @@ def generate(seed: int, number: int, palette: Palette = EVERYTHING) -> Trace:
 
 @dataclass(slots=True)
 class Writer:
-    """Writes one trace item by item; whatever it has to decide, it asks of its source."""
+    """Writes one trace, item by item."""
 
-    random: Source
+    random: SplitMix64
     palette: Palette
     items: list[Item] = field(default_factory=list)
     spec: WorldSpec = field(default_factory=WorldSpec)
@@ -141,7 +141,7 @@ class Writer:
     """The gate of the creation to come that was spoken of: that creation is the next item."""
 
     def trace(self) -> Trace:
-        """Write a whole trace: as many items as the source decides."""
+        """Write a whole trace."""
         self.begin()
         short = self.random.chance(1, 8)
         length = 4 + self.random.below(16) if short else 20 + self.random.below(41)

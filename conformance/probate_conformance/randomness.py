@@ -10,32 +10,12 @@ version.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 T = TypeVar("T")
 
 _MASK: Final = (1 << 64) - 1
 _STEP: Final = 0x9E3779B97F4A7C15
-
-
-class Source(Protocol):
-    """What decides for whoever writes a trace: a stream of random numbers, or bytes that somebody else chose."""
-
-    def below(self, bound: int) -> int:
-        """Give a number from 0 to ``bound - 1``."""
-        ...
-
-    def chance(self, favourable: int, possible: int) -> bool:
-        """Decide whether something special happens, as likely as ``favourable`` in ``possible``."""
-        ...
-
-    def choose(self, options: Sequence[T]) -> T:
-        """Give one of the options, each as likely as another."""
-        ...
-
-    def weighted(self, options: Sequence[tuple[int, T]]) -> T:
-        """Give one of the options, each as likely as its weight says."""
-        ...
 
 
 class SplitMix64:

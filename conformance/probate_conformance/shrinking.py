@@ -77,8 +77,8 @@ def _simplify(trace: Trace) -> Search:
             trace = candidate
     position = 0
     while position < len(trace.items):
-        for simpler in _simpler(trace.items[position]):
-            candidate = trace.with_items((*trace.items[:position], simpler, *trace.items[position + 1 :]))
+        for form in simpler(trace.items[position]):
+            candidate = trace.with_items((*trace.items[:position], form, *trace.items[position + 1 :]))
             if (yield candidate):
                 trace = candidate
                 break
@@ -92,7 +92,7 @@ def _simplify(trace: Trace) -> Search:
     return trace
 
 
-def _simpler(item: Item) -> Iterator[BurstItem]:
+def simpler(item: Item) -> Iterator[BurstItem]:
     """Give simpler forms of an item, the simplest first. None is ever as complex, so that this comes to an end."""
     match item:
         case Settle():
