@@ -42,8 +42,8 @@ def cancel(run: Run, op: Cancel) -> bool:
         run.silence(clause, agent, "agent/cancel-requested")
     swept = run[label]
     if swept.queued or swept.steering:
-        run.update(label, queued=(), steering=())
         clause = "CANCEL-03" if swept.queued else "CANCEL-10"
+        run.update(label, queued=(), steering=(), swept=clause)
         run.silence(clause, swept, "log", record="turn/start")
         run.silence(clause, swept, "agent/status", status=Status.RUNNING)
         for text in (*swept.queued, *swept.steering):

@@ -46,14 +46,11 @@ from probate_model.world import Agent, Driver
 
 _RUNNING = demand("TURN-01", edge="TURN-09")
 _RUNNING_AFTER_CANCEL = demand("CANCEL-04", edge="TURN-09")
-_TURN_START_AFTER_CANCEL = demand(
-    "CANCEL-04", edge="TURN-09", turn="TURN-02", trigger="TURN-02", record="TURN-02", seq="TURN-13"
-)
-_TURN_START_AFTER_FAILED_FLUSH = demand(
-    "FLUSH-02", edge="TURN-09", turn="TURN-02", trigger="TURN-02", record="TURN-02", seq="TURN-13"
-)
-_PROMPT_AFTER_CANCEL = demand("CANCEL-04", edge="TURN-03", text="INBOX-06", seq="TURN-13")
-_TURN_START = demand("TURN-02", edge="TURN-09", turn="TURN-02", record="TURN-02", seq="TURN-13")
+_TURN_START_BY = {
+    clause: demand(clause, edge="TURN-09", turn="TURN-02", trigger="TURN-02", record="TURN-02", seq="TURN-13")
+    for clause in ("TURN-02", "CANCEL-04", "FLUSH-02", "INBOX-07")
+}
+_PROMPT_AFTER_CANCEL = demand("CANCEL-04", edge="TURN-03", text="CANCEL-04", seq="TURN-13")
 _PROMPT = demand("TURN-03", edge="TURN-03", text="INBOX-06", seq="TURN-13")
 _STEERING = demand("INBOX-07", edge="INBOX-07", text="INBOX-06", seq="TURN-13")
 _STEP_START = demand("TURN-04", edge="TURN-04", step="TURN-04", turn="TURN-04", seq="TURN-13")
@@ -106,9 +103,14 @@ def advance(run: Run, label: Label) -> None:
     _STRETCHES[run[label].driver](run, label)
 
 
-def next_turn(run: Run, label: Label) -> None:
-    """At the top of the loop: exit, go idle, or claim the next prompt and open its turn."""
+def next_turn(run: Run, label: Label, because: str = "TURN-02") -> None:
+    """At the top of the loop: exit, go idle, or claim the next prompt and open its turn.
+
+    ``because`` is the clause by which a turn is to follow, if one does.
+    """
     agent = run[label]
+    if agent.cancelled:
+        because = "CANCEL-04"
     if agent.status is Status.DISPOSED:
         _exit(run, label)
         return
@@ -117,7 +119,8 @@ def next_turn(run: Run, label: Label) -> None:
         _park(run, label)
         return
     if agent.status is Status.RUNNING:
-        run.silence("TURN-09", agent, "agent/status", status=Status.IDLE)
+        clause = "TURN-09" if because == "TURN-02" else because
+        run.silence(clause, agent, "agent/status", status=Status.IDLE)
     run.update(label, armed=True, fired=None, status=Status.RUNNING)
     if agent.status is Status.IDLE:
         due = _RUNNING_AFTER_CANCEL if agent.cancelled else _RUNNING
@@ -133,7 +136,7 @@ def next_turn(run: Run, label: Label) -> None:
             _park(run, label)
             return
         run.update(label, armed=True)
-    _open_turn(run, label)
+    _open_turn(run, label, because)
 
 
 def _exit(run: Run, label: Label) -> None:
@@ -151,7 +154,7 @@ def _park(run: Run, label: Label) -> None:
     idle.become_idle(run, label, after_failed_flush=after_failed_flush)
 
 
-def _open_turn(run: Run, label: Label) -> None:
+def _open_turn(run: Run, label: Label, because: str) -> None:
     agent = run[label]
     prompt, *rest = agent.queued
     turn = agent.turn + 1
@@ -165,10 +168,7 @@ def _open_turn(run: Run, label: Label) -> None:
         max_tokens=False,
         driver=Driver.OPENED,
     )
-    due = _TURN_START_AFTER_CANCEL if agent.cancelled else _TURN_START
-    if agent.driver is Driver.BETWEEN_TURNS and not agent.cancelled:
-        due = _TURN_START_AFTER_FAILED_FLUSH
-    log.append(run, label, TurnStart(turn, Trigger.MESSAGE), due)
+    log.append(run, label, TurnStart(turn, Trigger.MESSAGE), _TURN_START_BY[because])
 
 
 def _log_prompt(run: Run, label: Label) -> None:
@@ -176,7 +176,7 @@ def _log_prompt(run: Run, label: Label) -> None:
     if agent.stopping:
         _close_turn(run, label, TurnOutcome.COMPLETED)
         return
-    run.update(label, prompt=None, driver=Driver.BEFORE_STEP, cancelled=False)
+    run.update(label, prompt=None, driver=Driver.BEFORE_STEP, cancelled=False, swept="")
     for text in agent.queued:
         run.silence("INBOX-06", agent, "log", text=text)
     due = _PROMPT_AFTER_CANCEL if agent.cancelled else _PROMPT
@@ -333,6 +333,8 @@ def _close_turn(run: Run, label: Label, outcome: TurnOutcome) -> None:
         outcome = TurnOutcome.DISPOSED
     elif agent.fired is not None:
         outcome = TurnOutcome.ABORTED
+        if agent.swept and not agent.queued and not agent.steering:
+            run.silence(agent.swept, agent, "log", record="turn/start")
     run.update(label, armed=False, fired=None, prompt=None, turn_open=False, driver=Driver.FLUSHING)
     log.append(run, label, TurnEnd(agent.turn, outcome), _TURN_ENDS[outcome])
     flushing.begin(run, label, closing=True)
@@ -346,9 +348,13 @@ def _flushed(run: Run, label: Label) -> None:
 
 
 def _between_turns(run: Run, label: Label) -> None:
-    if run[label].status is not Status.DISPOSED:
+    agent = run[label]
+    because = "FLUSH-02" if agent.driver is Driver.BETWEEN_TURNS else "TURN-02"
+    if agent.status is not Status.DISPOSED:
+        if agent.steering and not agent.queued:
+            because = "INBOX-07"
         _requeue_steering(run, label)
-    next_turn(run, label)
+    next_turn(run, label, because)
 
 
 def _requeue_steering(run: Run, label: Label) -> Agent:

@@ -153,6 +153,8 @@ class Agent(NamedTuple):
     marker: bool = False
     cancelled: bool = False
     """A cancel came since the last turn began; decides nothing but the clause by which the next one is due."""
+    swept: str = ""
+    """The clause by which what that cancel swept may not run; decides nothing."""
     # the driver and its turn
     driver: Driver = Driver.NONE
     armed: bool = False

@@ -27,7 +27,7 @@ from typing import Final, NamedTuple
 from probate_model.alphabet.events import Event, Logged, Raised, ScopeCleanup, Settled, Snapshot
 from probate_model.alphabet.items import BurstItem, Open
 from probate_model.alphabet.refusals import Refusal, code
-from probate_model.clauses import extra_clause
+from probate_model.clauses import AT_REST, extra_clause
 from probate_model.machine import apply, bind, enabled, fire, settle
 from probate_model.reduction import hurry
 from probate_model.registry import snapshot
@@ -170,7 +170,7 @@ class Worlds:
             agreeing = [world for world in quiet if self._look(world) == self.view.snapshot(seen)]
             if not agreeing:
                 allowed = tuple(dict.fromkeys(self._look(world) for world in quiet))
-                return Divergence("REGISTRY-02", Reason.SNAPSHOT, seen, allowed)
+                return Divergence(AT_REST, Reason.SNAPSHOT, seen, allowed)
             quiet = dict.fromkeys(agreeing)
         return Worlds([Branch(bind(world)) for world in quiet], self.view, reduced=self.reduced)
 
@@ -239,33 +239,52 @@ class Worlds:
         ways = list(self._next())
         allowed = list(dict.fromkeys(branch.rest[0] for branch, _ in ways))
         events = _events(allowed)
-        for silence in self.silences:
-            if silence.broken_by(event):
-                return Divergence(silence.clause, Reason.SILENCE, event, events)
+        subject = subject_of(event)
+
+        def broken(silences: Iterable[Silence]) -> Divergence | None:
+            clause = next((silence.clause for silence in silences if silence.broken_by(event)), None)
+            return None if clause is None else Divergence(clause, Reason.SILENCE, event, events)
+
+        if (divergence := broken(self.silences)) is not None:
+            return divergence
         other = _closest(event, allowed)
         if other is not None:
             expected, field = other
             return Divergence(expected.demand.of_field(field), Reason.FIELD, event, events, field)
-        for branch in self.branches:
-            for expected in (*branch.rest, *self.show(settle(_opened(branch.world)).expected)):
-                if same(expected.event, event):
-                    torn = bool(branch.rest) and subject_of(branch.rest[0].event) != subject_of(event)
-                    edge = branch.rest[0].demand.edge if torn else expected.demand.edge
-                    return Divergence(edge, Reason.TORN if torn else Reason.EARLY, event, events)
-        if isinstance(event, Settled):
-            for branch in self.branches:
-                for expected in (*branch.rest, *self.show(settle(_opened(branch.world)).expected)):
-                    if isinstance(expected.event, Settled) and expected.event.call == event.call:
-                        return Divergence(expected.demand.of_field("outcome"), Reason.FIELD, event, events, "outcome")
-        # What would be silent on the way to what is due says something only of what can't come later on another way.
-        for silence in dict.fromkeys(silence for _, silences in ways for silence in silences):
-            if silence.broken_by(event):
-                return Divergence(silence.clause, Reason.SILENCE, event, events)
+        # What is silent on every way to what is due of the same agent is silent.
+        own = [silences for branch, silences in ways if subject_of(branch.rest[0].event) == subject]
+        if own and (divergence := broken(s for s in own[0] if all(s in silences for silences in own))) is not None:
+            return divergence
+        if (divergence := self._too_early(event, events)) is not None:
+            return divergence
+        # What is silent on one way says something only of what can't come later on another.
+        if (divergence := broken(silence for _, silences in ways for silence in silences)) is not None:
+            return divergence
         if allowed:
-            subject = subject_of(event)
             due = next((e for e in allowed if subject_of(e.event) == subject), allowed[0])
             return Divergence(due.demand.clause, Reason.DUE, event, events)
         return Divergence(extra_clause(event.event), Reason.EXTRA, event, ())
+
+    def _too_early(self, event: Event, events: tuple[Event, ...]) -> Divergence | None:
+        """Explain an event, or another end of the same call, that is only allowed later."""
+        subject = subject_of(event)
+        ahead = [(branch.rest, self.show(settle(_opened(branch.world)).expected)) for branch in self.branches]
+        for rest, later in ahead:
+            for expected in (*rest, *later):
+                if not same(expected.event, event):
+                    continue
+                if not rest or expected in rest:
+                    return Divergence(expected.demand.edge, Reason.EARLY, event, events)
+                # It is in the middle of a stretch: of somebody else's, or of its own, the rest of which is missing.
+                if subject_of(rest[0].event) == subject:
+                    return Divergence(rest[0].demand.clause, Reason.DUE, event, events)
+                return Divergence(rest[0].demand.edge, Reason.TORN, event, events)
+        if isinstance(event, Settled):
+            for rest, later in ahead:
+                for expected in (*rest, *later):
+                    if isinstance(expected.event, Settled) and expected.event.call == event.call:
+                        return Divergence(expected.demand.of_field("outcome"), Reason.FIELD, event, events, "outcome")
+        return None
 
 
 def same(expected: Event, seen: Event) -> bool:

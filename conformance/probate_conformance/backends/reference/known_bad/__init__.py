@@ -7,14 +7,19 @@ from typing import Final
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.reference.known_bad.backend import KnownBadBackend
 from probate_conformance.backends.reference.known_bad.cancel import CANCEL
+from probate_conformance.backends.reference.known_bad.owners import OWNERS
 from probate_conformance.backends.reference.known_bad.publication import PUBLICATION
+from probate_conformance.backends.reference.known_bad.registry import REGISTRY
 from probate_conformance.backends.reference.known_bad.teardown import TEARDOWN
+from probate_conformance.backends.reference.known_bad.turns import TURNS
 from probate_conformance.backends.reference.known_bad.variant import Loop, Variant
 
 __all__ = ("VARIANTS", "Variant", "backend")
 
 VARIANTS: Final[dict[str, Variant]] = {
-    variant.name: variant for family in (CANCEL, PUBLICATION, TEARDOWN) for variant in family.variants
+    variant.name: variant
+    for family in (CANCEL, TURNS, PUBLICATION, TEARDOWN, OWNERS, REGISTRY)
+    for variant in family.variants
 }
 
 

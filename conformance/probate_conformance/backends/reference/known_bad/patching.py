@@ -10,10 +10,11 @@ import __future__
 
 import ast
 import inspect
+import re
 import sys
 import textwrap
 from types import FunctionType, ModuleType, TracebackType
-from typing import Self
+from typing import Any, Self
 
 import probate_reference
 
@@ -27,11 +28,32 @@ def _modules() -> list[ModuleType]:
     return [module for name, module in sys.modules.items() if name == package or name.startswith(f"{package}.")]
 
 
+def _part(text: str) -> str:
+    return textwrap.dedent(text).strip("\n").rstrip()
+
+
+def _exchanged(source: str, old: str, new: str) -> str:
+    """Exchange one part of a source for another, at the indentation where it is."""
+    found = []
+    for indent in sorted({len(line) - len(line.lstrip()) for line in source.splitlines()}):
+        part = old.replace("\n", "\n" + " " * indent)
+        places = [match.start() for match in re.finditer(re.escape(part), source)]
+        for place in places:
+            line = source[source.rfind("\n", 0, place) + 1 :]
+            if len(line) - len(line.lstrip()) == indent:
+                found.append((place, part, new.replace("\n", "\n" + " " * indent)))
+    if len(found) != 1:
+        raise NothingToChange(f"{old!r} is not there once, but {len(found)} times")
+    place, part, instead = found[0]
+    return source[:place] + instead + source[place + len(part) :]
+
+
 class Patches:
     """Changes of modules and classes that last as long as the context."""
 
     def __init__(self) -> None:
         self._old: list[tuple[ModuleType | type, str, object]] = []
+        self._added: list[tuple[dict[str, Any], str]] = []
 
     def replace(self, holder: ModuleType | type, name: str, new: object) -> None:
         """Let a name of a module or class stand for something else, also in the modules that import it by name.
@@ -46,20 +68,26 @@ class Patches:
             self._old.append((where, name, old))
             setattr(where, name, new)
 
-    def edit(self, holder: ModuleType | type, name: str, *changes: tuple[str, str]) -> None:
-        """Exchange lines of a function's source, each of which must be there exactly once.
+    def edit(self, holder: ModuleType | type, name: str, *changes: tuple[str, str], **names: object) -> None:
+        """Exchange parts of a function's source, each of which must be there exactly once.
+
+        A part of several lines is written without the indentation that it has there; what replaces it gets the same.
 
         :param changes: what is there, and what is to be there instead
-        :raises NothingToChange: if there is no such function, or no such text in it
+        :param names: what else the new lines can name
+        :raises NothingToChange: if there is no such function, or no such part of it
         """
         function = vars(holder).get(name)
         if not isinstance(function, FunctionType):
             raise NothingToChange(f"{holder.__name__} has no function {name}")
         source = textwrap.dedent(inspect.getsource(function))
         for old, new in changes:
-            if source.count(old) != 1:
-                raise NothingToChange(f"{holder.__name__}.{name} has {old!r} not once but {source.count(old)} times")
-            source = source.replace(old, new)
+            source = _exchanged(source, _part(old), _part(new))
+        for new_name, value in names.items():
+            if new_name in function.__globals__:
+                raise ValueError(f"{holder.__name__} has a {new_name} of its own")
+            self._added.append((function.__globals__, new_name))
+            function.__globals__[new_name] = value
         tree = ast.parse(source)
         ast.increment_lineno(tree, function.__code__.co_firstlineno - 1)
         flags = __future__.annotations.compiler_flag
@@ -81,3 +109,6 @@ class Patches:
     ) -> None:
         while self._old:
             setattr(*self._old.pop())
+        while self._added:
+            names, name = self._added.pop()
+            del names[name]

@@ -8,13 +8,26 @@ from anyio import create_task_group
 
 from probate_conformance.backends.reference.known_bad.patching import Patches
 from probate_conformance.backends.reference.known_bad.variant import Family
-from probate_reference import teardown
+from probate_reference import creation, driver, owners, teardown
 from probate_reference.agent import Handle
-from probate_reference.calls import Call
+from probate_reference.calls import Call, returned
+from probate_reference.core import Core
 from probate_reference.events import AgentDisposed, SessionDisposed
 from probate_reference.lifecycle import Lifecycle
+from probate_reference.owners import Incarnation
+from probate_reference.refusals import OwnerDisposed, ProviderInactive, Refusal
 
 TEARDOWN: Final = Family()
+
+
+def _detach_agent(lifecycle: Lifecycle) -> None:
+    if lifecycle.kernel.agents._detach(lifecycle.core.agent):
+        lifecycle.kernel.events._emit(AgentDisposed(lifecycle.core.agent))
+
+
+def _detach_session(lifecycle: Lifecycle) -> None:
+    if lifecycle.kernel.sessions._detach(lifecycle.core.session):
+        lifecycle.kernel.events._emit(SessionDisposed(lifecycle.core.agent))
 
 
 @TEARDOWN.variant(
@@ -35,12 +48,10 @@ def _(patches: Patches) -> None:
         return dispose(handle)
 
     async def detach_agent(lifecycle: Lifecycle) -> None:
-        if lifecycle.kernel.agents._detach(lifecycle.core.agent):
-            lifecycle.kernel.events._emit(AgentDisposed(lifecycle.core.agent))
+        _detach_agent(lifecycle)
 
     async def detach_session(lifecycle: Lifecycle) -> None:
-        if lifecycle.kernel.sessions._detach(lifecycle.core.session):
-            lifecycle.kernel.events._emit(SessionDisposed(lifecycle.core.agent))
+        _detach_session(lifecycle)
 
     async def unwinding(lifecycle: Lifecycle) -> None:
         if lifecycle in by_handle:
@@ -54,3 +65,236 @@ def _(patches: Patches) -> None:
 
     patches.replace(Handle, "dispose", noting)
     patches.replace(teardown, "unwind", unwinding)
+
+
+def _session_is_a_sibling(patches: Patches, ended: type[Refusal]) -> None:
+    """Let an unload end the session of an agent beside the agent, and not after it."""
+    begin_teardown = Lifecycle.begin_teardown
+
+    def beginning(lifecycle: Lifecycle, cause: Refusal | None = None) -> None:
+        core = lifecycle.core
+        in_turn = core.session._open_turn is not None and not core.disposed()
+        begin_teardown(lifecycle, cause)
+        if in_turn and type(cause) is ended:
+            _detach_session(lifecycle)
+
+    patches.replace(Lifecycle, "begin_teardown", beginning)
+
+
+@TEARDOWN.variant(
+    "owner-ends-session-beside-agent",
+    "M56",
+    "DISPOSE-07",
+    "An owner's unload detaches the session of an agent that is in a turn at once, and the turn's end reaches nobody.",
+    needs="gate",
+)
+def _(patches: Patches) -> None:
+    # Agent and session are two effects of one fiber, and effects end side by side.
+    _session_is_a_sibling(patches, OwnerDisposed)
+
+
+@TEARDOWN.variant(
+    "provider-ends-session-beside-agent",
+    "M56",
+    "DISPOSE-07",
+    "The provider's unload detaches the session of an agent that is in a turn at once.",
+    needs="gate",
+)
+def _(patches: Patches) -> None:
+    # The same on the other fiber.
+    _session_is_a_sibling(patches, ProviderInactive)
+
+
+@TEARDOWN.variant(
+    "second-dispose-returns-early",
+    "M57",
+    "DISPOSE-01",
+    "A dispose that is not the first returns at once, while the first still waits.",
+    needs="gate",
+)
+def _(patches: Patches) -> None:
+    # It is disposed already, so there is nothing to do.
+    patches.edit(
+        Handle,
+        "dispose",
+        (
+            "lifecycle.begin_teardown()",
+            """
+            if lifecycle.core.disposed():
+                return _returned(None)
+            lifecycle.begin_teardown()
+            """,
+        ),
+        _returned=returned,
+    )
+
+
+@TEARDOWN.variant(
+    "throwing-observer-keeps-session",
+    "M58",
+    "EVENT-01",
+    "A listener that throws at agent/disposed keeps the session in the store.",
+    needs="reaction",
+)
+def _(patches: Patches) -> None:
+    # The announcement stands between the two detaches.
+    patches.edit(
+        teardown,
+        "_detach",
+        (
+            "kernel.events._emit(AgentDisposed(agent))",
+            """
+            try:
+                kernel.events._announce(AgentDisposed(agent))
+            except Exception:
+                return
+            """,
+        ),
+    )
+
+
+@TEARDOWN.variant(
+    "teardown-tears-publication",
+    "M59",
+    "PUBLISH-07",
+    "A creation that is ended in session/created detaches its entries while later listeners are still to be called.",
+    needs="reaction",
+)
+def _(patches: Patches) -> None:
+    # It does not look whether a publication is on the stack.
+    patches.edit(
+        Lifecycle,
+        "begin_teardown",
+        (
+            "if not self.publishing:",
+            """
+            if self.publishing:
+                self.core.stop()
+                _detach(self)
+            else:""",
+        ),
+        _detach=teardown._detach,
+    )
+
+
+@TEARDOWN.variant(
+    "claimed-after-disposal",
+    "M61",
+    "DISPOSE-10",
+    "A prompt that waits when the agent is disposed still runs.",
+    needs="burst",
+)
+def _(patches: Patches) -> None:
+    # The loop ends when there is nothing left to do.
+    patches.edit(
+        driver,
+        "drive",
+        ("while not core.disposed():", "while not core.disposed() or inbox.has_queued():"),
+    )
+    patches.edit(driver, "_install_turn", ("if core.disposed():", "if False:"))
+
+
+@TEARDOWN.variant(
+    "unload-forgets-teardowns-of-others",
+    "M63",
+    "OWNER-03",
+    "An owner's unload does not wait for the agents whose end somebody else had begun.",
+    needs="gate",
+)
+def _(patches: Patches) -> None:
+    # Who is disposed has left the owner; in truth it is still leaving.
+    patches.edit(
+        Incarnation,
+        "_end_members",
+        (
+            "members = tuple(reversed(self._members))",
+            """
+            members = tuple(reversed(self._members))
+            if self._ended is OwnerDisposed:
+                members = tuple(lifecycle for lifecycle in members if not lifecycle.core.disposed())
+            """,
+        ),
+    )
+
+
+@TEARDOWN.variant(
+    "id-is-free-at-disposal",
+    "M64",
+    "CREATE-05",
+    "An id can be taken as soon as its agent is disposed, while the old session is still stored.",
+    needs="gate",
+)
+def _(patches: Patches) -> None:
+    # Who is disposed does not count; the newcomer takes the entries over.
+    patches.edit(
+        owners.Provider,
+        "_begin_creation",
+        ("if id in kernel.sessions:", "if id in kernel.sessions and not _ending(kernel.agents.get(id)):"),
+        _ending=lambda agent: agent is not None and agent._core.disposed() and agent._core.turn is not None,
+    )
+    patches.edit(
+        creation,
+        "_show",
+        (
+            "kernel.sessions._enter(agent.session)",
+            """
+            old = kernel.agents.get(agent.id)
+            if old is not None and old._core.disposed():
+                kernel.agents._detach(old)
+                kernel.sessions._detach(old.session)
+            kernel.sessions._enter(agent.session)
+            """,
+        ),
+    )
+
+
+@TEARDOWN.variant(
+    "id-is-kept-by-the-scope",
+    "M64",
+    "REGISTRY-03",
+    "An id can't be taken before the cleanups of the old agent have ended.",
+    needs="gate",
+)
+def _(patches: Patches) -> None:
+    # The id is given back at the very end.
+    kept: dict[tuple[int, str], int] = {}
+    end_scope = teardown._end_scope
+
+    async def ending(lifecycle: Lifecycle) -> None:
+        key = id(lifecycle.kernel), lifecycle.scope.id
+        announced = lifecycle.session_announced
+        kept[key] = kept.get(key, 0) + announced
+        await end_scope(lifecycle)
+        kept[key] -= announced
+
+    patches.replace(teardown, "_end_scope", ending)
+    patches.edit(
+        owners.Provider,
+        "_begin_creation",
+        ("if id in kernel.sessions:", "if id in kernel.sessions or _kept(kernel, id):"),
+        _kept=lambda kernel, name: bool(kept.get((id(kernel), name))),
+    )
+
+
+@TEARDOWN.variant(
+    "detached-before-injected-flush",
+    "B28",
+    "DISPOSE-05",
+    "A teardown does not wait for the flushes of injections.",
+    needs="gate",
+)
+def _(patches: Patches) -> None:
+    # Nobody waits for them when they begin, and nobody at the end.
+    patches.edit(teardown, "unwind", ("await core.drain_flushes()", "pass"))
+
+
+@TEARDOWN.variant(
+    "disposal-forgets-the-turn",
+    "D.2",
+    "DISPOSE-02",
+    "Disposal does not fire the signal of the turn in progress.",
+    needs="gate",
+)
+def _(patches: Patches) -> None:
+    # The driver is only woken, and it is not asleep.
+    patches.edit(Core, "stop", ("if self.turn is not None:", "if False:"))

@@ -1,0 +1,142 @@
+"""Defects of owners and of the provider."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from anyio import create_task_group
+
+from probate_conformance.backends.reference.known_bad.patching import Patches
+from probate_conformance.backends.reference.known_bad.variant import Family
+from probate_reference import teardown
+from probate_reference.lifecycle import Lifecycle
+from probate_reference.owners import Incarnation, Provider, Unload
+from probate_reference.refusals import OwnerDisposed, ProviderInactive
+
+OWNERS: Final = Family()
+
+
+@OWNERS.variant(
+    "unload-loses-waiters",
+    "M32",
+    "IDLE-04",
+    "An owner's unload takes along those who wait for one of its agents to be idle.",
+    needs="burst",
+)
+def _(patches: Patches) -> None:
+    # A waiter is a listener of the owner, and goes with it.
+    begin_teardown = Lifecycle.begin_teardown
+
+    def beginning(lifecycle: Lifecycle, cause: OwnerDisposed | None = None) -> None:
+        if type(cause) is OwnerDisposed:
+            lifecycle.core._waiters = None
+        begin_teardown(lifecycle, cause)
+
+    patches.replace(Lifecycle, "begin_teardown", beginning)
+
+
+@OWNERS.variant(
+    "provider-forgets-setups",
+    "M49",
+    "OWNER-05",
+    "The provider's unload neither ends nor awaits the creations that are in their setup.",
+    needs="gate",
+)
+def _(patches: Patches) -> None:
+    # It goes by the agents, and these are none yet.
+    unload = Incarnation.unload
+
+    def unloading(incarnation: Incarnation) -> Unload:
+        if incarnation._ended is ProviderInactive and incarnation.active:
+            for lifecycle in tuple(incarnation._members):
+                if lifecycle.setup_scope is not None:
+                    incarnation.release(lifecycle)
+        return unload(incarnation)
+
+    patches.replace(Incarnation, "unload", unloading)
+
+
+@OWNERS.variant(
+    "provider-ends-oldest-first",
+    "D.2",
+    "OWNER-01",
+    "The provider's unload ends its agents in the order in which they were made.",
+    needs="burst",
+)
+def _(patches: Patches) -> None:
+    # The order of the list.
+    patches.edit(
+        Incarnation,
+        "_end_members",
+        (
+            "members = tuple(reversed(self._members))",
+            """
+            members = tuple(self._members)
+            if self._ended is not ProviderInactive:
+                members = members[::-1]
+            """,
+        ),
+    )
+
+
+@OWNERS.variant(
+    "provider-starts-teardowns-in-tasks",
+    "D.2",
+    "OWNER-01",
+    "The provider's unload starts each teardown in a task of its own, so that it is left to chance which comes first.",
+    needs="schedule",
+    loops=("trio",),
+)
+def _(patches: Patches) -> None:
+    # First in, first out, the tasks start in the order that is asked for.
+    async def begin(lifecycle: Lifecycle, cause: ProviderInactive) -> None:
+        lifecycle.begin_teardown(cause)
+
+    end_members = Incarnation._end_members
+
+    async def ending(incarnation: Incarnation) -> None:
+        if incarnation._ended is ProviderInactive:
+            async with create_task_group() as group:
+                for lifecycle in reversed(incarnation._members):
+                    group.start_soon(begin, lifecycle, ProviderInactive("unloaded"))
+        await end_members(incarnation)
+
+    patches.replace(Incarnation, "_end_members", ending)
+
+
+@OWNERS.variant(
+    "children-outlive-their-parent",
+    "C32",
+    "OWNER-06",
+    "An agent that ends leaves the agents that were created on its behalf alone.",
+)
+def _(patches: Patches) -> None:
+    # Nothing in it but its own cleanups.
+    patches.edit(teardown, "_end_scope", ("children = lifecycle.children[::-1]", "children = ()"))
+
+
+@OWNERS.variant(
+    "owner-publishes-what-is-pending",
+    "C7",
+    "CREATE-14",
+    "An owner's unload does not call off pending creations at once, and they are announced.",
+    needs="burst",
+)
+def _(patches: Patches) -> None:
+    # They are ended with the rest, a step later.
+    patches.edit(
+        Incarnation,
+        "unload",
+        ("if lifecycle.pending:", "if lifecycle.pending and self._ended is not OwnerDisposed:"),
+    )
+
+
+@OWNERS.variant(
+    "inactive-provider-creates",
+    "C31",
+    "CREATE-03",
+    "An agent can be created while the provider is not active.",
+)
+def _(patches: Patches) -> None:
+    # Whoever has the object can use it.
+    patches.edit(Provider, "_begin_creation", ("if not self.active:", "if False:"))
