@@ -95,6 +95,13 @@ _HEARD: Final = (
     (2, "session/disposed"),
 )
 _IN_TURN: Final = frozenset({Driver.PREPARING, Driver.MODEL, Driver.TOOL, Driver.FLUSHING})
+_IDIOMS: Final = (
+    ("send", "await_idle", "cancel"),
+    ("await_idle", "cancel", "send"),
+    ("cancel", "send"),
+    ("steer", "cancel"),
+)
+"""What a listener does in a row where much can go wrong: replace, wait for, and call off the work of its agent."""
 _RECORDS: Final = ("turn/start", "user/message", "step/start", "assistant/message", "tool/call", "step/end", "turn/end")
 
 
@@ -198,6 +205,16 @@ class Writer:
     def _busy(self) -> list[Agent]:
         return [agent for agent in self._taking() if agent.driver in _IN_TURN]
 
+    def _ending(self) -> list[Agent]:
+        return [agent for agent in self._bound() if agent.teardown in (Teardown.STOPPED, Teardown.SCOPE)]
+
+    def _waited_for(self) -> Label:
+        """Draw an agent that somebody waits for: often one that is ending and has not ended."""
+        ending = self._ending()
+        if ending and self.random.chance(1, 2):
+            return self.random.choose(ending).label
+        return self._agent()
+
     def _agent(self) -> Label:
         """Draw an agent that can be named: mostly one that takes input, and of those one that is in a turn."""
         bound = self._bound()
@@ -230,8 +247,8 @@ class Writer:
         offer(10 if busy else 2, lambda: Steer(self._label("s"), self._agent(), self._text()), "steer", when=bound)
         offer(6 if busy else 2, lambda: Inject(self._label("i"), self._agent(), self._text()), "inject", when=bound)
         offer(8 if taking else 1, self._cancel, "cancel", when=bound)
-        offer(5 if taking else 2, lambda: AwaitIdle(self._label("w"), self._agent()), "await_idle", when=bound)
-        offer(3 if taking else 2, lambda: Dispose(self._label("d"), self._agent()), "dispose", when=bound)
+        offer(5 if taking else 2, lambda: AwaitIdle(self._label("w"), self._waited_for()), "await_idle", when=bound)
+        offer(3 if taking else 2, lambda: Dispose(self._label("d"), self._waited_for()), "dispose", when=bound)
         armed = [agent for agent in pending if agent.signal is CreationSignal.ARMED]
         offer(2, lambda: self._abort(armed), "abort", when=armed or self._armed())
         offer(3 if pending else 1, lambda: self._withdraw(pending), "withdraw", when=world.agents)
@@ -342,8 +359,14 @@ class Writer:
         if self.random.chance(1, 3):
             where.append(("agent", self.random.choose(self._live()).ref))
         nth = 2 if self.random.chance(1, 4) else 1
-        many = 1 + self.random.chance(1, 3) + self.random.chance(1, 6)
-        actions: list[Action] = [self._action(Label(f"{label}.{place}"), kind) for place in range(many)]
+        actions: list[Action]
+        idioms = [idiom for idiom in _IDIOMS if self.palette.ops.issuperset(idiom)]
+        if idioms and self.random.chance(1, 5):
+            idiom = self.random.choose(idioms)
+            actions = [self._action(Label(f"{label}.{place}"), kind, name) for place, name in enumerate(idiom)]
+        else:
+            many = 1 + self.random.chance(1, 3) + self.random.chance(1, 6)
+            actions = [self._action(Label(f"{label}.{place}"), kind) for place in range(many)]
         if self.random.chance(1, 5) and "reject" in self.palette.features:
             actions.append(Reject(Tag(f"{label}-late")))
         throws = self.random.chance(1, 3 if kind in ("session/created", "agent/created") else 8)
@@ -351,9 +374,10 @@ class Writer:
             actions.append(Throw(Tag(str(label))))
         return React(label, Pattern(kind, tuple(where)), tuple(actions), nth)
 
-    def _action(self, label: Label, kind: str) -> Op:
-        bound, ops = self._bound(), self.palette.ops
-        this = THIS if not bound or not self.random.chance(1, 4) else self._agent()
+    def _action(self, label: Label, kind: str, only: str | None = None) -> Op:
+        bound, ops = self._bound(), self.palette.ops if only is None else {only}
+        # An idiom is about the one agent whose event it answers.
+        this = THIS if only or not bound or not self.random.chance(1, 4) else self._agent()
         options: list[tuple[int, str, Callable[[], Op]]] = [
             (6, "send", lambda: Send(label, this, self._text())),
             (3, "steer", lambda: Steer(label, this, self._text())),

@@ -35,11 +35,13 @@ _CONTAINED = demand("EVENT-01")
 
 
 class Silence(NamedTuple):
-    """What must not be emitted for an agent until the next settle, because a rule is silent on purpose."""
+    """What must not be emitted for an agent, because a rule is silent on purpose."""
 
     clause: str
     agent: AgentRef
     pattern: Pattern
+    lasting: bool = True
+    """Whether that holds until the next settle, and not just on the way to the next event of the agent."""
 
     def broken_by(self, event: Event) -> bool:
         """Tell whether ``event`` is what should not have been emitted."""
@@ -199,10 +201,10 @@ class Run:
         """Record that the scope's cleanup began; it is no dispatch, so nothing can react to it."""
         self.expected.append(Expected(ScopeCleanup(label), demand))
 
-    def silence(self, clause: str, agent: Agent, kind: str, **where: Scalar) -> None:
+    def silence(self, clause: str, agent: Agent, kind: str, *, lasting: bool = True, **where: Scalar) -> None:
         """Note that a rule emits nothing of this kind, with these fields, on purpose."""
         pattern = Pattern(kind, tuple(where.items()))
-        self.silences.append(Silence(_CONTAINED.clause if self.contained else clause, agent.ref, pattern))
+        self.silences.append(Silence(_CONTAINED.clause if self.contained else clause, agent.ref, pattern, lasting))
 
     def emit(self, label: Label, event: AgentEvent, demand: Demand) -> Code | None:
         """Dispatch an event of an agent to the recorder and then to every listener.

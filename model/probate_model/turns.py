@@ -109,7 +109,7 @@ def next_turn(run: Run, label: Label, because: str = "TURN-02") -> None:
     ``because`` is the clause by which a turn is to follow, if one does.
     """
     agent = run[label]
-    if agent.cancelled:
+    if agent.cancelled and because != "INBOX-07":
         because = "CANCEL-04"
     if agent.status is Status.DISPOSED:
         _exit(run, label)
@@ -120,7 +120,7 @@ def next_turn(run: Run, label: Label, because: str = "TURN-02") -> None:
         return
     if agent.status is Status.RUNNING:
         clause = "TURN-09" if because == "TURN-02" else because
-        run.silence(clause, agent, "agent/status", status=Status.IDLE)
+        run.silence(clause, agent, "agent/status", lasting=False, status=Status.IDLE)
     run.update(label, armed=True, fired=None, status=Status.RUNNING)
     if agent.status is Status.IDLE:
         due = _RUNNING_AFTER_CANCEL if agent.cancelled else _RUNNING
@@ -149,7 +149,10 @@ def _exit(run: Run, label: Label) -> None:
 
 
 def _park(run: Run, label: Label) -> None:
-    after_failed_flush = run[label].driver is Driver.BETWEEN_TURNS
+    agent = run[label]
+    after_failed_flush = agent.driver is Driver.BETWEEN_TURNS
+    if agent.swept:
+        run.silence(agent.swept, agent, "log", lasting=False, record="turn/start")
     run.update(label, driver=Driver.PARKED)
     idle.become_idle(run, label, after_failed_flush=after_failed_flush)
 
@@ -333,8 +336,6 @@ def _close_turn(run: Run, label: Label, outcome: TurnOutcome) -> None:
         outcome = TurnOutcome.DISPOSED
     elif agent.fired is not None:
         outcome = TurnOutcome.ABORTED
-        if agent.swept and not agent.queued and not agent.steering:
-            run.silence(agent.swept, agent, "log", record="turn/start")
     run.update(label, armed=False, fired=None, prompt=None, turn_open=False, driver=Driver.FLUSHING)
     log.append(run, label, TurnEnd(agent.turn, outcome), _TURN_ENDS[outcome])
     flushing.begin(run, label, closing=True)
@@ -351,7 +352,7 @@ def _between_turns(run: Run, label: Label) -> None:
     agent = run[label]
     because = "FLUSH-02" if agent.driver is Driver.BETWEEN_TURNS else "TURN-02"
     if agent.status is not Status.DISPOSED:
-        if agent.steering and not agent.queued:
+        if because == "TURN-02" and agent.steering and not agent.queued:
             because = "INBOX-07"
         _requeue_steering(run, label)
     next_turn(run, label, because)

@@ -148,7 +148,7 @@ class Worlds:
         for (world, rest), silent in self._next():
             if shown is not None and same(rest[0].event, shown):
                 after.setdefault(Branch(world, rest[1:]), rest[0])
-                silences += silent
+                silences += (silence for silence in silent if silence.lasting)
                 if len(after) > BOUND:
                     raise TooManyWorlds(len(after))
         if not after:
