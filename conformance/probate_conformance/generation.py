@@ -120,7 +120,8 @@ class Palette:
         whole = cls()
         return cls(
             whole.ops - set(unclaimed.ops),
-            whole.gates - set(unclaimed.gates),
+            # A setup and a cleanup come to their gates only where a creation can have them.
+            whole.gates - set(unclaimed.gates) - set(unclaimed.features),
             whole.events - set(unclaimed.events),
             whole.features - set(unclaimed.features),
         )
@@ -263,10 +264,10 @@ class Writer:
         offer(2, lambda: Look(self._label("k")), "look")
         held = [state.gate for state in world.gates if state.held]
         waiting = [gate for gate in held if _waits(world, gate)]
-        offer(9 if taking else 5, self._hold)
+        offer(9 if taking else 5, self._hold, when=self.palette.gates)
         offer(12, lambda: self._release(waiting), when=waiting)
         offer(2, lambda: Open(self.random.choose(held)), when=held)
-        offer(10 if taking else 3, self._plan)
+        offer(10 if taking else 3, self._plan, when=self.palette.gates)
         offer(8, self._react, when="react" in self.palette.features and self._live())
         return kinds
 
