@@ -1,0 +1,179 @@
+"""A manifest says what a backend is and what it does not claim; what it can't mean is refused."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from probate_conformance.generation import Palette, generate
+from probate_conformance.manifest import FEATURES, OP_NAMES, Manifest, Unclaimed
+from probate_conformance.trace import ops_of
+from probate_conformance.view import claimed_clauses, field_names, view_of
+from probate_model.alphabet.events import EVENT_KINDS, Settled, Snapshot, Status
+from probate_model.alphabet.gates import GateKind
+from probate_model.alphabet.items import Hold, Open, Plan, React, Reject, Release, Throw
+from probate_model.alphabet.ops import ByAgent, Create, CreationSignal, Op, Setup
+from probate_model.clauses import CLAUSES
+from probate_model.worlds import EVERYTHING
+from tests.model.helpers import event
+
+
+def manifest(**unclaimed: tuple[str, ...]) -> Manifest:
+    """Give a manifest that leaves this unclaimed."""
+    return Manifest(name="m", version="1", language="c", unclaimed=Unclaimed.model_validate(unclaimed))
+
+
+def test_a_manifest_is_read_back() -> None:
+    made = manifest(events=("signal",), ops=("withdraw",), codes=("thrown:V", "aborted"), fields=("snapshot:status",))
+    assert Manifest.model_validate_json(made.model_dump_json()) == made
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "fault"),
+    [
+        ("events", "agent/ready", "unknown event 'agent/ready'; known are session/created"),
+        ("ops", "stop", "unknown op 'stop'; known are create"),
+        ("gates", "door", "unknown gate 'door'; known are setup"),
+        ("codes", "late", "unknown code 'late'"),
+        ("codes", "thrown:", "unknown code 'thrown:'"),
+        ("features", "magic", "unknown feature 'magic'; known are setup"),
+    ],
+)
+def test_a_name_that_means_nothing_is_refused(field: str, value: str, fault: str) -> None:
+    with pytest.raises(ValidationError) as raised:
+        Unclaimed.model_validate({field: [value]})
+    assert fault in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("name", ""),
+        ("version", ""),
+        ("language", ""),
+        ("profiles", ("game",)),
+        ("edition", "1999"),
+        ("bursts", "maybe"),
+    ],
+)
+def test_a_manifest_that_says_nothing_is_refused(field: str, value: object) -> None:
+    document: dict[str, object] = {"name": "m", "version": "1", "language": "c", field: value}
+    with pytest.raises(ValidationError):
+        Manifest.model_validate(document)
+
+
+def test_the_names_of_ops_are_those_of_the_alphabet() -> None:
+    tags = {cls.__dataclass_fields__["item"].default for cls in Op.__args__}
+    assert tags == set(OP_NAMES)
+
+
+# What is not claimed is not generated.
+
+
+@pytest.mark.parametrize("name", [name for name in OP_NAMES if name not in ("create", "resume")])
+def test_an_op_that_is_not_claimed_is_not_generated(name: str) -> None:
+    palette = Palette.of(Unclaimed(ops=(name,)))
+    seen = {op.item for number in range(25) for item in generate(1, number, palette).items for op in ops_of(item)}
+    assert name not in seen
+    assert "create" in seen
+
+
+@pytest.mark.parametrize("kind", [kind for kind in GateKind if kind is not GateKind.LOAD])
+def test_a_gate_that_is_not_claimed_is_not_generated(kind: GateKind) -> None:
+    palette = Palette.of(Unclaimed(gates=(kind.value,)))
+    items = [item for number in range(25) for item in generate(1, number, palette).items]
+    assert kind not in {item.gate.kind for item in items if isinstance(item, Plan | Hold | Release | Open)}
+
+
+def features_of(items: list[object]) -> set[str]:
+    """Give the features that items use."""
+    found = set()
+    for item in items:
+        match item:
+            case Hold(temper=temper) if temper.value == "deaf":
+                found.add("deaf")
+            case React(do=do):
+                found.add("react")
+                found |= {"throw" for action in do if isinstance(action, Throw)}
+                found |= {"reject" for action in do if isinstance(action, Reject)}
+                found |= features_of(list(do))
+            case Create():
+                found |= {"setup"} if item.setup is not Setup.NONE else set()
+                found |= {"cleanup"} if item.cleanup else set()
+                found |= {"signal"} if item.signal is not CreationSignal.NONE else set()
+                found |= {"by-agent"} if isinstance(item.by, ByAgent) else set()
+            case _:
+                pass
+    return found
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_a_feature_that_is_not_claimed_is_not_generated(feature: str) -> None:
+    def used(palette: Palette) -> set[str]:
+        return features_of([item for number in range(30) for item in generate(1, number, palette).items])
+
+    assert feature in used(Palette())
+    assert feature not in used(Palette.of(Unclaimed(features=(feature,))))
+
+
+def test_a_backend_that_claims_no_gate_and_no_feature_is_given_traces_without_them() -> None:
+    palette = Palette.of(Unclaimed(gates=tuple(GateKind), features=FEATURES))
+    items = [item for number in range(25) for item in generate(1, number, palette).items]
+    assert not any(isinstance(item, Plan | Hold | Release | Open | React) for item in items)
+    assert features_of(list(items)) == set()
+
+
+# What is not claimed is not compared, and no clause that needs it is claimed.
+
+
+def test_a_whole_manifest_is_held_to_everything() -> None:
+    assert view_of(manifest()) is EVERYTHING
+    assert all(claimed_clauses(manifest(), "core").values())
+    assert set(claimed_clauses(manifest(), "core")) == set(CLAUSES)
+
+
+def test_an_event_that_is_not_claimed_is_not_seen() -> None:
+    view = view_of(manifest(events=("signal",)))
+    assert view.event(event("signal a#1 turn=1 user")) is None
+    kept = event("agent/status a#1 idle")
+    assert view.event(kept) == kept
+    claimed = claimed_clauses(manifest(events=("signal",)), "core")
+    assert not claimed["CANCEL-05"]
+    assert claimed["CANCEL-07"]
+
+
+def test_a_field_that_is_not_claimed_is_the_same_whatever_it_is() -> None:
+    view = view_of(manifest(fields=("agent/error:source", "snapshot:status")))
+    one, other = event("agent/error a#1 step=1 model"), event("agent/error a#1 step=1 internal")
+    assert view.event(one) == view.event(other)
+    assert view.event(one) != view.event(event("agent/error a#1 step=2 model"))
+    idle, running = (event(f"settled k returned agents=a#1:{s} roots=a#1 sessions=a#1") for s in ("idle", "running"))
+    assert view.event(idle) == view.event(running)
+    assert isinstance(running, Settled)
+    seen = running.outcome.value if running.outcome.settlement == "returned" else None
+    assert isinstance(seen, Snapshot)
+    assert view.snapshot(seen).agents[0].status is Status.IDLE
+
+
+@pytest.mark.parametrize(
+    ("unclaimed", "clause"),
+    [
+        ({"ops": ("withdraw",)}, "CREATE-11"),
+        ({"gates": ("tool",)}, "TOOL-01"),
+        ({"features": ("throw",)}, "PUBLISH-04"),
+        ({"codes": ("id-exists",)}, "CREATE-12"),
+    ],
+)
+def test_a_clause_that_needs_what_is_not_claimed_is_not_claimed(
+    unclaimed: dict[str, tuple[str, ...]], clause: str
+) -> None:
+    claimed = claimed_clauses(manifest(**unclaimed), "core")
+    assert not claimed[clause]
+    assert claimed["CREATE-01"]
+
+
+def test_every_field_that_can_be_left_unclaimed_is_one_of_an_event_or_of_a_snapshot() -> None:
+    assert {name.partition(":")[0] for name in field_names()} == {*EVENT_KINDS, "snapshot"} - {
+        "settled",
+        "scope/cleanup",
+    }
