@@ -17,7 +17,7 @@ from probate_model.alphabet.items import BurstItem, Hold, Open, Pattern, React, 
 from probate_model.alphabet.names import Label, Text
 from probate_model.alphabet.ops import Cancel, Look
 from probate_model.clauses import demand
-from probate_model.machine import apply
+from probate_model.machine import apply, bind, enabled, fire
 from probate_model.monitors import Monitor, Recording
 from probate_model.run import Run
 from probate_model.world import Driver, Stage, Teardown, Wait, World, new_world
@@ -128,6 +128,31 @@ def test_an_idle_cancel_changes_no_later_outcome() -> None:
             assert found == [], (number, call)
             compared += 1
     assert compared > 50
+
+
+def test_what_only_says_why_changes_no_event() -> None:
+    """L5 leaves out of the comparison what only names clauses; nothing else may depend on it."""
+    compared = 0
+    for number in range(60):
+        trace = generate(16, number)
+        order = random.Random(number)
+        world = new_world(trace.world)
+        for items in trace.bursts():
+            for item in items:
+                world = apply(world, item).world
+            while steps := enabled(world):
+                bare = invariants.acting(world)
+                assert enabled(bare) == steps
+                step = order.choice(steps)
+                outcome = fire(world, step)
+                if bare != world:
+                    plain = fire(bare, step)
+                    assert plain.events == outcome.events
+                    assert invariants.acting(plain.world) == invariants.acting(outcome.world)
+                    compared += 1
+                world = outcome.world
+            world = bind(world)
+    assert compared > 500
 
 
 def test_a_contained_failure_changes_nothing() -> None:
