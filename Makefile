@@ -133,6 +133,10 @@ lock: ## Write requirements/ anew from pyproject.toml (ARGS=--upgrade for newer 
 	@$(PIP) install --quiet pip-tools
 	@touch $@
 
+.PHONY: docs
+docs: $(RUN) ## Write the generated pages and pictures of docs/ anew
+	@$(BIN)/python -m probate_conformance.docs docs
+
 .PHONY: clean
 clean: ## Remove environments, caches and builds
 	rm -rf .venv .venv-* build dist htmlcov .coverage .coverage.* \

@@ -1,0 +1,119 @@
+"""The page: what is committed is what the generator gives, it tells all clauses, and its traces can be run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from probate_conformance.backends.registry import make_backend
+from probate_conformance.docs import tables
+from probate_conformance.docs.__main__ import write
+from probate_conformance.docs.page import PAGE, PICTURES, TRACES, all_shown, chapters, files, group_of
+from probate_conformance.docs.traces import Shown
+from probate_conformance.lockstep import Verdict
+from probate_conformance.running import Interrupt, replay
+from probate_conformance.trace import dangling, load
+from probate_model.alphabet.gates import GateKind
+from probate_model.alphabet.refusals import Refusal
+from probate_model.clauses import CLAUSES
+
+DOCS = Path(__file__).parents[3] / "docs"
+SHOWN = {shown.name: shown for shown in all_shown()}
+
+
+def committed() -> dict[str, str]:
+    paths = [DOCS / PAGE, *(DOCS / PICTURES).iterdir(), *(DOCS / TRACES).iterdir()]
+    return {path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+
+
+def test_what_is_committed_is_what_the_generator_gives() -> None:
+    now, before = files(), committed()
+    stale = sorted(name for name in now.keys() | before.keys() if now.get(name) != before.get(name))
+    assert not stale, f"`make docs` writes these anew: {', '.join(stale)}"
+
+
+def test_another_process_with_another_hash_seed_gives_the_same_bytes() -> None:
+    digest = "import hashlib; from probate_conformance.docs.page import files; print(hashlib.sha256(repr(files()).encode()).hexdigest())"  # noqa: E501
+    run = subprocess.run(
+        [sys.executable, "-c", digest],
+        env={**os.environ, "PYTHONHASHSEED": "7"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.strip() == hashlib.sha256(repr(files()).encode()).hexdigest()
+
+
+def test_writing_removes_what_an_earlier_run_wrote(tmp_path: Path) -> None:
+    (tmp_path / PICTURES).mkdir()
+    (tmp_path / PICTURES / "gone.svg").write_text("old")
+    (tmp_path / PICTURES / "notes.txt").write_text("not ours")
+    write(tmp_path)
+    made = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    assert made == {*files(), f"{PICTURES}/notes.txt"}
+
+
+def test_each_clause_is_told_once_in_a_chapter_of_its_own() -> None:
+    told = [clause.id for _, clauses in chapters() for clause in clauses]
+    assert sorted(told) == sorted(CLAUSES)
+    page = files()[PAGE]
+    for clause in CLAUSES:
+        assert page.count(f'id="{clause.lower()}"') == 1
+
+
+def test_every_group_of_clauses_has_a_chapter() -> None:
+    assert [chapter.title for chapter, _ in chapters() if not chapter.groups] == []
+
+
+def test_a_clause_of_a_group_that_no_chapter_names_is_told_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = replace(CLAUSES["CALL-01"], id="ODD-01", choice="wake", sentence="All <odd> things are even.")
+    monkeypatch.setitem(CLAUSES, "ODD-01", odd)
+    chapter, clauses = list(chapters())[-1]
+    assert (chapter.title, clauses) == ("More", [odd])
+    page = files()[PAGE]
+    assert "All &lt;odd&gt; things are even. ◇\N{NO-BREAK SPACE}<code>wake</code>" in page
+    assert "| `wake` | When a waking send opens its turn. | `deferred` | `within-send` | [ODD-01](#odd-01) |" in page
+
+
+def test_every_link_leads_somewhere() -> None:
+    page, made = files()[PAGE], files()
+    for target in {part.partition(")")[0] for part in page.split("](")[1:]}:
+        assert (f'id="{target[1:]}"' in page) if target.startswith("#") else target in made, target
+
+
+def test_each_picture_speaks_for_its_chapter() -> None:
+    for chapter, _ in chapters():
+        for shown in chapter.pictures:
+            assert {group_of(clause) for clause in shown.scene.demanded} & set(chapter.groups), shown.name
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_trace_of_the_page_is_a_trace_file(name: str) -> None:
+    trace = load(DOCS / TRACES / f"{name}.json")
+    assert trace == SHOWN[name].trace
+    assert not list(dangling(trace))
+
+
+@pytest.mark.parametrize("backend", ["model", "reference", "reference-trio"])
+@pytest.mark.parametrize("shown", SHOWN.values(), ids=SHOWN)
+def test_a_trace_of_the_page_holds(shown: Shown, backend: str) -> None:
+    replayed = replay(backend, make_backend(backend), shown.trace, Interrupt())
+    assert replayed.verdict is Verdict.PASS, replayed.story
+
+
+def test_what_is_said_of_members_is_read_from_the_source() -> None:
+    assert set(tables.members_of(GateKind)) == set(GateKind.__members__)
+    assert set(tables.members_of(Refusal)) == set(Refusal.__members__)
+    assert tables.members_of(GateKind)["TOOL"] == "A tool's body."
+
+
+def test_the_tables_leave_out_what_belongs_to_other_profiles() -> None:
+    assert not [row for row in tables.ops() if "resume" in row]
+    assert not [row for row in tables.gates() if "load" in row]
+    assert "| `tool` | `ok`, `error` | A tool's body. |" in list(tables.gates())
