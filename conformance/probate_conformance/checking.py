@@ -20,7 +20,7 @@ from typing import Final
 from probate_conformance.generation import Palette, generate
 from probate_conformance.lockstep import Examined, Verdict, examine
 from probate_conformance.manifest import Manifest
-from probate_conformance.report import INTERRUPTED, Trouble
+from probate_conformance.report import AT_FIRST_FAILURE, INTERRUPTED, Trouble
 from probate_conformance.shrinking import shrinking
 from probate_conformance.story import seen_line
 from probate_conformance.trace import ExpectedDivergence, Trace
@@ -193,7 +193,7 @@ class _Run:
         if self.stop():
             return INTERRUPTED
         if self.plan.stop_at_first and self.checked.failed:
-            return "stopped at the first failure"
+            return AT_FIRST_FAILURE
         self.checked.gave_up = self.in_a_row >= BROKEN_IN_A_ROW or self.checked.broken >= BROKEN_IN_ALL
         if self.in_a_row >= BROKEN_IN_A_ROW:
             return f"the backend broke, or was silent, in {BROKEN_IN_A_ROW} traces one after the other"

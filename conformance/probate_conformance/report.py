@@ -22,6 +22,9 @@ from probate_model.clauses import CLAUSES
 INTERRUPTED: Final = "interrupted"
 """Why a run ended that was broken off from outside: never green, however much was done by then."""
 
+AT_FIRST_FAILURE: Final = "stopped at the first failure"
+"""Why a run ended that was to find one failure only."""
+
 UNEXPLAINED: Final = "UNEXPLAINED"
 """What a divergence is put down to when the model's annotations say nothing: a defect of the model."""
 

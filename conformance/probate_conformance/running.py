@@ -23,7 +23,7 @@ from typing import Final, TypeVar
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.process import ProcessBackend
 from probate_conformance.checking import Checked, Plan, Progress, check
-from probate_conformance.errors import DEBUG, BackendBroke, trace_if_debugging
+from probate_conformance.errors import DEBUG, BackendBroke, ProbateError, trace_if_debugging
 from probate_conformance.lockstep import Verdict, examine
 from probate_conformance.manifest import Manifest
 from probate_conformance.report import (
@@ -64,7 +64,7 @@ class Interrupt:
         try:
             yield self
         finally:
-            signal.signal(signal.SIGINT, before)
+            signal.signal(signal.SIGINT, before or signal.SIG_DFL)
 
     def stop(self) -> bool:
         """Tell whether to stop."""
@@ -154,13 +154,11 @@ def carry_out(backend: Backend, conversation: Conversation[T], interrupt: Interr
     except BaseException as error:
         if watched.ours is not None:
             raise watched.ours from None
-        if isinstance(error, BackendBroke | KeyboardInterrupt):
+        if isinstance(error, ProbateError | KeyboardInterrupt):
             raise
         if interrupt.requested and isinstance(error, BaseExceptionGroup):  # a loop wraps what broke it off
             raise KeyboardInterrupt from error
-        raise BackendBroke(
-            f"raised out of `converse`: {_last_line(error)}", where=name, mend=f"{DEBUG}=1 shows the traceback"
-        ) from error
+        raise _blamed(error, "converse", name) from error
     if not watched.over:
         raise BackendBroke(
             "came back from `converse` before the conversation was over",
@@ -170,8 +168,36 @@ def carry_out(backend: Backend, conversation: Conversation[T], interrupt: Interr
     return result
 
 
-def _last_line(error: BaseException) -> str:
-    return traceback.format_exception_only(error)[-1].strip()
+@contextlib.contextmanager
+def entered(backend: Backend, interrupt: Interrupt, name: str) -> Iterator[None]:
+    """Enter a backend, and leave it whatever happens; it is not asked what to make of that.
+
+    :param name: how errors call the backend
+    :raises BackendBroke: if it can't be started, or raises anything of its own
+    :raises KeyboardInterrupt: if interrupted while it starts
+    """
+    with interrupt.breaking_off(), _blaming("__enter__", name):
+        backend.__enter__()
+    try:
+        yield
+    finally:
+        with _blaming("__exit__", name):
+            backend.__exit__(None, None, None)
+
+
+@contextlib.contextmanager
+def _blaming(method: str, name: str) -> Iterator[None]:
+    try:
+        yield
+    except ProbateError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise _blamed(error, method, name) from error
+
+
+def _blamed(error: BaseException, method: str, name: str) -> BackendBroke:
+    said = traceback.format_exception_only(error)[-1].strip()
+    return BackendBroke(f"raised out of `{method}`: {said}", where=name, mend=f"{DEBUG}=1 shows the traceback")
 
 
 def manifest_of(backend: Backend, name: str) -> Manifest:
@@ -179,7 +205,8 @@ def manifest_of(backend: Backend, name: str) -> Manifest:
 
     :raises BackendBroke: if that is no manifest, or names what does not exist
     """
-    manifest: object = backend.manifest
+    with _blaming("manifest", name):
+        manifest: object = backend.manifest
     if not isinstance(manifest, Manifest):
         raise BackendBroke(f"has a manifest of type {type(manifest).__name__}", where=name, mend="give a Manifest")
     unknown = sorted(set(manifest.unclaimed.fields) - field_names())
@@ -201,6 +228,7 @@ def check_backend(
     :param backend: the backend, or what making it ended by
     :param progress: called after every trace
     :return: the report, whatever the backend did
+    :raises Exception: only what is a defect of ours, with a note of the trace that shows it
     """
     checked = Checked()
     broke: BackendBroke | None = None
@@ -208,9 +236,7 @@ def check_backend(
     try:
         if isinstance(backend, BackendBroke):
             raise backend
-        with contextlib.ExitStack() as stack:
-            with interrupt.breaking_off():
-                stack.enter_context(backend)
+        with entered(backend, interrupt, name):
             manifest = manifest_of(backend, name)
             if plan.profile in manifest.profiles:
                 conversation = check(manifest, plan, progress, name=name, stop=interrupt.stop, checked=checked)
@@ -220,6 +246,9 @@ def check_backend(
     except BackendBroke as error:
         trace_if_debugging(error)
         broke = error
+    except Exception as error:
+        error.add_note(f"checking {name}, seed {plan.seed}, trace {checked.traces}")
+        raise
     except KeyboardInterrupt:
         interrupt.requested = True
         checked.ended = INTERRUPTED
@@ -290,9 +319,7 @@ def replay(name: str, backend: Backend, trace: Trace, interrupt: Interrupt) -> R
     :raises BackendBroke: if the backend can't be started, or raises out of its conversation
     :raises KeyboardInterrupt: if interrupted
     """
-    with contextlib.ExitStack() as stack:
-        with interrupt.breaking_off():
-            stack.enter_context(backend)
+    with entered(backend, interrupt, name):
         view = view_of(manifest_of(backend, name))
         examined = carry_out(backend, examine(trace, view), interrupt, name)
     verdict, reason = examined.verdict, examined.reason

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.model import ModelBackend
 from probate_conformance.codec import first_error
-from probate_conformance.errors import BackendBroke, Exit
+from probate_conformance.errors import BackendBroke, Exit, UsageError
 from probate_conformance.manifest import Manifest
 from probate_conformance.wire import FROM_KIT, Broke, Conversation, Hello, HelloReply, Reply
 
@@ -72,7 +72,12 @@ def _write(stdout: BinaryIO, reply: HelloReply | Reply | Broke) -> None:
 
 
 def serve_standard_streams(backend: Backend) -> None:
-    """Serve on the standard streams; from then on, what else writes to standard output writes to standard error."""
+    """Serve on the standard streams; from then on, what else writes to standard output writes to standard error.
+
+    :raises UsageError: if one of them is closed
+    """
+    if sys.stdin is None or sys.stdout is None or sys.stderr is None:
+        raise UsageError("a standard stream is closed", mend="the line protocol needs all three")
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as stdout:
         sys.stdout.flush()
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import traceback
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Final, NoReturn, Protocol
@@ -105,8 +104,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain("interrupted")
         return Exit.INCONCLUSIVE
     except Exception as error:
+        where = "".join(f"  {note}\n" for note in getattr(error, "__notes__", ()))
         complain(
-            f"probate itself failed: {traceback.format_exception_only(error)[-1].strip()}\n"
+            f"probate itself failed: {type(error).__name__}: {error}\n{where}"
             f"  this is a defect of probate; please report it with the command and what {DEBUG}=1 shows"
         )
         trace_if_debugging(error)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
 from probate_conformance.errors import ReportError
+from probate_conformance.report import Report
 from probate_conformance.trace import Trace, dump
 
 _LONGEST: Final = 60
@@ -15,6 +18,35 @@ _LONGEST: Final = 60
 def slug(name: str) -> str:
     """Give the name of a backend as a part of a file's name."""
     return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:_LONGEST].strip("-") or "backend"
+
+
+def slugs_of(names: Iterable[str]) -> dict[str, str]:
+    """Give the slug of each name, no two the same."""
+    slugs: dict[str, str] = {}
+    for name in names:
+        plain = slug(name)
+        others = (f"{plain}-{number}" for number in count(2))
+        slugs[name] = next(one for one in chain([plain], others) if one not in slugs.values())
+    return slugs
+
+
+def with_case_files(report: Report, folder: Path, name: str) -> Report:
+    """Write the cases of a report; gives the report with their paths in it.
+
+    :param name: of the backend, as a part of the files' names
+    :raises ReportError: if one can't be written
+    """
+    end = f"seed{report.setting.seed}"
+
+    def path_of(what: str, trace: Trace) -> str:
+        return str(write_case(folder, f"{name}-{what}-{end}", trace))
+
+    failures = [one.model_copy(update={"file": path_of(one.clause, one.case)}) for one in report.failures]
+    troubles = [
+        one.model_copy(update={"file": path_of(f"trace{one.number}", one.case)}) if one.case else one
+        for one in report.troubles
+    ]
+    return report.model_copy(update={"failures": tuple(failures), "troubles": tuple(troubles)})
 
 
 def write_case(folder: Path, name: str, trace: Trace) -> Path:

@@ -7,6 +7,7 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Final
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.registry import DEFAULTS, make_backend
 from probate_conformance.checking import Plan
-from probate_conformance.cli.casefiles import slug, write_case
+from probate_conformance.cli.casefiles import slugs_of, with_case_files
 from probate_conformance.cli.options import (
     add_color,
     add_deadline,
@@ -29,7 +30,7 @@ from probate_conformance.errors import BackendBroke, Exit, ReportError
 from probate_conformance.render import ndjson, text
 from probate_conformance.render.progress import ProgressLine
 from probate_conformance.render.style import style_for
-from probate_conformance.report import INTERRUPTED, Header, Report, Run, end_of
+from probate_conformance.report import AT_FIRST_FAILURE, INTERRUPTED, Header, Report, Run, end_of
 from probate_conformance.running import Interrupt, check_backend, not_run
 
 NAME: Final = "check"
@@ -40,7 +41,7 @@ again to confirm it, shrunk, told as a story and written as a case that `probate
 The same seed gives the same traces everywhere, and the same report but for its first line.
 """
 CASES: Final = 2000
-"""How many traces each backend runs by default: about 40 seconds for the two default backends on two slow cores."""
+"""How many traces each backend runs by default: half a minute of work for the two default backends on a slow core."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -97,10 +98,17 @@ def run(arguments: argparse.Namespace) -> Exit:
     backends = {name: _made(name, arguments.deadline) for name in names}
     with ReportFile(arguments.report) as file:
         outcome, unwritten = _check(backends, arguments)
-        emit(_rendered(outcome, arguments))
-        file.write(ndjson.render(outcome))
-    if unwritten is not None:
-        raise unwritten
+        writes: tuple[Callable[[], None], ...] = (
+            lambda: emit(_rendered(outcome, arguments)),
+            lambda: file.write(ndjson.render(outcome)),
+        )
+        for write in writes:  # each, even if another fails
+            try:
+                write()
+            except ReportError as error:
+                unwritten.append(error)
+    if unwritten:
+        raise unwritten[0]
     return outcome.end.exit
 
 
@@ -118,10 +126,8 @@ def _rendered(outcome: Run, arguments: argparse.Namespace) -> str:
     return text.render(outcome, style, verbose=arguments.verbose)
 
 
-def _check(
-    backends: dict[str, Backend | BackendBroke], arguments: argparse.Namespace
-) -> tuple[Run, ReportError | None]:
-    """Check all; gives the run, and the error of a case that could not be written."""
+def _check(backends: dict[str, Backend | BackendBroke], arguments: argparse.Namespace) -> tuple[Run, list[ReportError]]:
+    """Check all; gives the run, and the errors of cases that could not be written."""
     plan = Plan(
         seed=arguments.seed,
         cases=arguments.cases,
@@ -133,25 +139,16 @@ def _check(
     started = datetime.now(UTC)
     clock = time.monotonic()
     reports: list[Report] = []
-    unwritten: ReportError | None = None
+    unwritten: list[ReportError] = []
+    slugs = slugs_of(backends)
     interrupt = Interrupt()
     with interrupt.taken():
         for name, backend in backends.items():
-            if interrupt.requested:
-                reports.append(not_run(name, plan, INTERRUPTED))
-                continue
-            if plan.stop_at_first and any(report.failures for report in reports):
-                reports.append(not_run(name, plan, "stopped at the first failure"))
-                continue
-            progress = ProgressLine(name, sys.stderr, os.environ)
+            report = _report(name, backend, plan, interrupt, reports)
             try:
-                report = check_backend(name, backend, plan, interrupt, progress)
-            finally:
-                progress.clear()
-            try:
-                report = _written(report, plan, arguments.cases_dir)
+                report = with_case_files(report, arguments.cases_dir, slugs[name])
             except ReportError as error:
-                unwritten = unwritten or error
+                unwritten.append(error)
             reports.append(report)
     header = Header(
         version=version("probate"),
@@ -163,20 +160,16 @@ def _check(
     return Run(header=header, reports=tuple(reports), end=end_of(tuple(reports))), unwritten
 
 
-def _written(report: Report, plan: Plan, folder: Path) -> Report:
-    """Write the cases of a report; gives the report with the names of their files."""
-    name = slug(report.setting.backend)
-    end = f"seed{plan.seed}"
-    failures = tuple(
-        failure.model_copy(update={"file": str(write_case(folder, f"{name}-{failure.clause}-{end}", failure.case))})
-        for failure in report.failures
-    )
-    troubles = [
-        trouble.model_copy(
-            update={"file": str(write_case(folder, f"{name}-trace{trouble.number}-{end}", trouble.case))}
-        )
-        if trouble.case
-        else trouble
-        for trouble in report.troubles
-    ]
-    return report.model_copy(update={"failures": failures, "troubles": tuple(troubles)})
+def _report(
+    name: str, backend: Backend | BackendBroke, plan: Plan, interrupt: Interrupt, before: list[Report]
+) -> Report:
+    """Check one backend, unless what came before it ended the whole run."""
+    if interrupt.requested:
+        return not_run(name, plan, INTERRUPTED)
+    if plan.stop_at_first and any(report.failures for report in before):
+        return not_run(name, plan, AT_FIRST_FAILURE)
+    progress = ProgressLine(name, sys.stderr, os.environ)
+    try:
+        return check_backend(name, backend, plan, interrupt, progress)
+    finally:
+        progress.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from typing import Final
 
 from probate_conformance.backends.registry import make_backend
@@ -31,5 +32,6 @@ def run(arguments: argparse.Namespace) -> Exit:
     :raises BackendAbsent: if the backend is not installed
     :raises BackendBroke: if it can't be started
     """
-    serve_standard_streams(make_backend(arguments.backend, deadline=arguments.deadline))
+    with contextlib.suppress(BrokenPipeError):  # whoever asked has gone
+        serve_standard_streams(make_backend(arguments.backend, deadline=arguments.deadline))
     return Exit.PASS

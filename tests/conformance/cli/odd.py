@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.model import ModelBackend
@@ -99,6 +99,21 @@ class Leaving(ModelBackend):
 
     def converse(self, conversation: Conversation[T]) -> Any:
         conversation.send(self.answer(next(conversation)))
+
+
+class Closed(ModelBackend):
+    """Can't be entered."""
+
+    def __enter__(self) -> Self:
+        raise ZeroDivisionError("closed today")
+
+
+class Sticky(Raising):
+    """Can't be left, and would hide what happened meanwhile."""
+
+    def __exit__(self, *error: object) -> None:
+        if error[0] is None:
+            raise ZeroDivisionError("stuck")
 
 
 class Interrupting(ModelBackend):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from probate_conformance.backends.reference.known_bad import VARIANTS
+from probate_conformance.cli.casefiles import slugs_of
 from probate_conformance.render.ndjson import PART
 from probate_conformance.trace import load
 
@@ -75,6 +76,10 @@ def test_a_failure_that_is_not_confirmed_is_inconclusive(here: Probate, tmp_path
     assert "? inconclusive · trace 0\n  failed by" in ran.out
     (file,) = tmp_path.glob("probate-cases/*-trace0-seed0.json")
     assert f"probate replay probate-cases/{file.name} --backend {ODD}:Wavering" in ran.out
+
+
+def test_two_backends_of_nearly_one_name_write_files_of_their_own() -> None:
+    assert slugs_of(["a b", "a-b", "a:b", "?"]) == {"a b": "a-b", "a-b": "a-b-2", "a:b": "a-b-3", "?": "backend"}
 
 
 def test_nothing_run_is_not_green(here: Probate) -> None:
@@ -160,6 +165,8 @@ def test_what_a_backend_says_is_told_but_never_obeyed(here: Probate) -> None:
         ("raising", f"{ODD}:raising: the factory raised ZeroDivisionError: no luck today"),
         ("leaving", f"{ODD}:leaving: the factory raised SystemExit: 0"),
         ("Raising", f"{ODD}:Raising: raised out of `converse`: ZeroDivisionError: nobody expects this"),
+        ("Closed", f"{ODD}:Closed: raised out of `__enter__`: ZeroDivisionError: closed today"),
+        ("Sticky", f"{ODD}:Sticky: raised out of `__exit__`: ZeroDivisionError: stuck"),
         ("Confused", f"{ODD}:Confused: answered `open` with something of type dict"),
         ("Leaving", f"{ODD}:Leaving: came back from `converse` before the conversation was over"),
         ("Breaking", "breaking: ran out of luck"),

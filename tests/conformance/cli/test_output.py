@@ -38,7 +38,10 @@ def test_a_full_disk_for_the_report(probate: Probate) -> None:
 
 @needs_full
 def test_a_full_disk_for_standard_output(tmp_path: Path, environment: dict[str, str]) -> None:
-    for verb in ("check model --cases 2", "list", "--help", "schema trace", "--version"):
+    done = shell("$P check model --cases 2 --report r.ndjson >/dev/full", tmp_path, environment)
+    assert done.returncode == 6
+    assert (tmp_path / "r.ndjson").read_text().count('"part":"end"') == 1
+    for verb in ("list", "--help", "schema trace", "--version"):
         done = shell(f"$P {verb} >/dev/full", tmp_path, environment)
         assert done.returncode == 6, verb
         assert done.stderr == "probate: standard output: can't be written to: No space left on device\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from probate_conformance import cli
+from probate_conformance import checking, cli
 from probate_conformance.cli import explain
 from probate_conformance.manifest import PROFILES
 from probate_conformance.schemas import SCHEMAS, schema_text
@@ -113,6 +113,26 @@ def test_no_verb(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert say(capsys, "--version")[1].startswith("probate 0.")
+
+
+def test_a_defect_of_ours_in_a_run_is_told_with_its_trace(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("oh no")
+
+    monkeypatch.setattr(checking, "examine", fail)
+    code, out, err = say(capsys, "check", "model", "--seed", "4", "--cases", "3")
+    assert (code, out) == (6, "")
+    assert err.startswith(
+        "probate: probate itself failed: ZeroDivisionError: oh no\n  checking model, seed 4, trace 0\n"
+    )
+
+
+@pytest.mark.parametrize("stream", ["<&-", ">&-", "2>&-"])
+def test_serve_needs_its_streams(tmp_path: Path, environment: dict[str, str], stream: str) -> None:
+    line = f"{sys.executable} -m probate_conformance serve model {stream}"
+    assert subprocess.run(["sh", "-c", line], cwd=tmp_path, env=environment, check=False).returncode == 2
 
 
 @pytest.mark.parametrize("debug", [False, True])
