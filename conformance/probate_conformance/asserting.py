@@ -18,11 +18,12 @@ from probate_conformance.lockstep import Examined, Verdict, examine
 from probate_conformance.story import story
 from probate_conformance.trace import Trace
 from probate_conformance.view import view_of
+from probate_model.clauses import CLAUSES
 from probate_model.worlds import Divergence
 
 
 class Diverged(AssertionError):
-    """A backend did what no run of the model does. Its message is the story.
+    """A backend did what no run of the model does. Its message is the clause and the story.
 
     Each clause has a subclass of its own: Hypothesis takes failures of one type at one place for the same bug, and
     would shrink a trace that breaks one clause into one that breaks another.
@@ -33,7 +34,9 @@ class Diverged(AssertionError):
     """
 
     def __init__(self, trace: Trace, examined: Examined, divergence: Divergence) -> None:
-        super().__init__("\n" + story(trace, examined))
+        clause = CLAUSES.get(divergence.clause)
+        breaks = f"{divergence.clause}: {clause.sentence}" if clause else divergence.clause
+        super().__init__(f"{breaks}\n{story(trace, examined)}")
         self.clause = divergence.clause
         self.trace = trace
         self.examined = examined

@@ -41,22 +41,21 @@ __all__ = ("EVERYTHING", "Diverged", "Palette", "Undecided", "assert_conforms", 
 _FORMS: Final = 16
 """How many of the bytes stand for simpler forms."""
 
-_FIFO: Final[st.SearchStrategy[Literal["fifo"] | int]] = st.just("fifo")
-
 
 def traces(
     palette: Palette = EVERYTHING,
     *,
     min_items: int = 20,
     max_items: int = 60,
-    schedules: st.SearchStrategy[Literal["fifo"] | int] = _FIFO,
+    schedules: st.SearchStrategy[int] | None = None,
 ) -> st.SearchStrategy[Trace]:
     """Give a strategy for valid traces of the core profile.
 
     :param palette: what they are made of: ``Palette.of(backend.manifest.unclaimed)`` is what a backend claims
     :param min_items: the fewest items that are written; shrinking goes below it
     :param max_items: the most
-    :param schedules: the order in which the backend runs its tasks, as ``st.just("fifo") | st.integers(0, 99)``
+    :param schedules: seeds for the order in which the backend runs its tasks, as ``st.integers(0, 99)``; first in,
+        first out is drawn too, and is all that is drawn if none are given
     """
     if not 0 <= min_items <= max_items:
         raise InvalidArgument(f"{min_items=} and {max_items=}: the first must be at least 0, the second not less")
@@ -64,7 +63,9 @@ def traces(
     def written(seed: int, kept: bytes, schedule: Literal["fifo"] | int) -> Trace:
         return _written(seed, kept, palette).model_copy(update={"schedule": schedule})
 
-    return st.builds(written, st.integers(0, 2**64 - 1), st.binary(min_size=min_items, max_size=max_items), schedules)
+    fifo: st.SearchStrategy[Literal["fifo"] | int] = st.just("fifo")
+    orders = fifo if schedules is None else fifo | schedules
+    return st.builds(written, st.integers(0, 2**64 - 1), st.binary(min_size=min_items, max_size=max_items), orders)
 
 
 def _written(seed: int, kept: bytes, palette: Palette) -> Trace:
