@@ -25,7 +25,7 @@ from probate_conformance.manifest import FEATURES, OP_NAMES, Unclaimed
 from probate_conformance.randomness import SplitMix64, stream_of
 from probate_conformance.trace import Trace
 from probate_model.alphabet.events import EVENT_KINDS, Status
-from probate_model.alphabet.gates import Gate, GateKind, GateOutcome, Temper, fixed_outcomes
+from probate_model.alphabet.gates import ERROR, Gate, GateKind, GateOutcome, Temper, fixed_outcomes
 from probate_model.alphabet.items import (
     Action,
     BurstItem,
@@ -297,7 +297,9 @@ class Writer:
                 by = ByAgent(THIS)
             elif self._bound():
                 by = ByAgent(self._agent())
-        return Create(label, self.random.choose(_IDS), by, setup, cleanup, signal)
+        # From inside a dispatch, an id that is just being let go is the one to try.
+        taken = [agent.id for agent in self._live()] if inside and self.random.chance(1, 2) else []
+        return Create(label, self.random.choose(taken or _IDS), by, setup, cleanup, signal)
 
     def _cancel(self, label: Label | None = None, agent: Label | None = None) -> Cancel:
         cause = Cause.PARENT if self.random.chance(1, 3) else Cause.USER
@@ -342,6 +344,9 @@ class Writer:
 
     def _release(self, waiting: list[Gate]) -> Release:
         gate = self.random.choose(waiting)
+        steered = any(agent.label == gate.creation and agent.steering for agent in self.world.agents)
+        if gate.kind is GateKind.MODEL and steered and self.random.chance(1, 3):
+            return Release(gate, ERROR)
         return Release(gate, self._outcome(gate.kind))
 
     def _plan(self) -> Plan:
@@ -390,7 +395,7 @@ class Writer:
             (2, "abort", lambda: Abort(label, this)),
             (1, "unload_owner", lambda: UnloadOwner(label, self.random.choose(self.spec.owners))),
             (1, "unload_provider", lambda: UnloadProvider(label)),
-            (3 if kind.endswith("disposed") else 1, "create", lambda: self._create(label, inside=True)),
+            (8 if kind.endswith("disposed") else 1, "create", lambda: self._create(label, inside=True)),
             (2, "look", lambda: Look(label)),
         ]
         return self.random.weighted([(weight, make) for weight, name, make in options if name in ops])()

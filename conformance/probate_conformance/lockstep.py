@@ -69,6 +69,8 @@ class Examined:
     searched: int = 0
     """How many bursts needed more than the canonical run."""
     unknown: Counter[str] = field(default_factory=Counter)
+    marks: Counter[str] = field(default_factory=Counter)
+    """The windows, holds and reactions that the model came to."""
     final: Worlds | None = None
 
     @property
@@ -104,6 +106,7 @@ def examine(trace: Trace, view: View) -> Generator[Command, Reply, Examined]:
             exchange = Exchange(rehearsal.sent, rehearsal.void, reply.events, reply.snapshot, reply.never)
             result.exchanges.append(exchange)
             result.unknown.update(reply.unknown)
+            result.marks.update(rehearsal.marks)
             try:
                 advanced = _advance(worlds, rehearsal, exchange, result)
                 if isinstance(advanced, Divergence):
@@ -137,6 +140,7 @@ class Rehearsal:
     """How many of the events come from the begins."""
     begun_silences: tuple[Silence, ...]
     begun_world: World
+    marks: tuple[str, ...] = ()
 
 
 def rehearse(world: World, burst: Sequence[BurstItem]) -> Rehearsal:
@@ -145,6 +149,7 @@ def rehearse(world: World, burst: Sequence[BurstItem]) -> Rehearsal:
     void: list[BurstItem] = []
     expected: list[Expected] = []
     silences: list[Silence] = []
+    marks: list[str] = []
     for item in burst:
         outcome = apply(world, item)
         if outcome.void:
@@ -154,6 +159,7 @@ def rehearse(world: World, burst: Sequence[BurstItem]) -> Rehearsal:
         world = outcome.world
         expected += outcome.expected
         silences += outcome.silences
+        marks += outcome.marks
     settled = settle(world)
     return Rehearsal(
         tuple(sent),
@@ -164,6 +170,7 @@ def rehearse(world: World, burst: Sequence[BurstItem]) -> Rehearsal:
         len(expected),
         tuple(silences),
         world,
+        (*marks, *settled.marks),
     )
 
 

@@ -19,6 +19,8 @@ from probate_model.alphabet.ops import Cancel
 from probate_model.clauses import demand
 from probate_model.references import on_agent
 from probate_model.run import Run
+from probate_model.windows import Window
+from probate_model.world import Agent, Driver, Stage
 
 _REQUESTED = demand("CANCEL-01", edge="CANCEL-01", cause="CANCEL-11")
 _RETURNED = demand("CANCEL-09", outcome="CANCEL-09")
@@ -30,6 +32,7 @@ def cancel(run: Run, op: Cancel) -> bool:
     if agent is None:
         return False
     label = agent.label
+    _mark_window(run, agent)
     active = agent.armed
     run.update(label, cancelled=True)
     pre_run = not active and bool(agent.queued or agent.steering)
@@ -52,3 +55,14 @@ def cancel(run: Run, op: Cancel) -> bool:
         signals.fire(run, label, StopCause(op.cause.value))
     run.settled(op.label, CallReturned(), _RETURNED)
     return True
+
+
+def _mark_window(run: Run, agent: Agent) -> None:
+    if agent.stage is Stage.PUBLISHING:
+        run.mark("window", Window.CANCEL_IN_CREATION)
+    elif agent.driver is Driver.FLUSHING:
+        run.mark("window", Window.CANCEL_IN_CLOSING_FLUSH)
+        if agent.queued:
+            run.mark("window", Window.CANCEL_BETWEEN_TURNS)
+    elif agent.driver is Driver.PARKED and agent.queued:
+        run.mark("window", Window.CANCEL_BEFORE_CLAIM)

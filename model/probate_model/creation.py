@@ -29,6 +29,7 @@ from probate_model.clauses import demand
 from probate_model.deactivation import deactivate
 from probate_model.references import on_agent, on_creation
 from probate_model.run import Run
+from probate_model.windows import Window
 from probate_model.world import Agent, Origin, Stage
 
 _SETUP_TAG = Tag("setup")
@@ -48,6 +49,8 @@ def create(run: Run, op: Create) -> bool:
     elif op.signal is CreationSignal.PRE_ABORTED:
         _refuse(run, op.label, Refusal.ABORTED, "CREATE-04")
     elif registry.holds_session(run, op.id):
+        if not any(run[label].id == op.id for label in run.registry):
+            run.mark("window", Window.REUSE_BETWEEN_DETACHES)
         _refuse(run, op.label, Refusal.ID_EXISTS, "CREATE-05")
     else:
         provider = run.provider.incarnation
@@ -110,6 +113,8 @@ def advance(run: Run, label: Label) -> None:
         deactivate(run, label, code(refusal))
         agent = run[label]
     if agent.failure is None and agent.stage is Stage.BEGUN and agent.setup is Setup.PLAIN:
+        if any(other.id == agent.id and other.stage is Stage.IN_SETUP for other in run.agents):
+            run.mark("window", Window.TWO_CREATIONS_AT_GATE)
         run.update(label, stage=Stage.IN_SETUP, in_setup=run.arrive(GateKind.SETUP, label))
         return
     if agent.failure is None and agent.in_setup is not None and agent.in_setup.outcome == THROW:

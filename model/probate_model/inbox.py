@@ -19,6 +19,7 @@ from probate_model.alphabet.refusals import Refusal, code
 from probate_model.clauses import demand
 from probate_model.references import on_agent
 from probate_model.run import Run
+from probate_model.windows import Window
 
 _QUEUED = demand("INBOX-01", steering="INBOX-04")
 _STEERED = demand("INBOX-05", steering="INBOX-05")
@@ -56,6 +57,8 @@ def steer(run: Run, op: Steer) -> bool:
 def queue(run: Run, label: Label, text: Text) -> None:
     """Put a prompt at the tail and announce it."""
     agent = run[label]
+    if agent.fired is not None:
+        run.mark("window", Window.SEND_AFTER_ABORT)
     run.update(label, queued=(*agent.queued, text))
     run.emit(label, Queued(agent.ref, text, steering=False), _QUEUED)
 

@@ -12,7 +12,7 @@ was installed before all others would see it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, cast
+from typing import Literal, NamedTuple, cast
 
 from probate_model.alphabet.events import (
     VETOABLE,
@@ -64,6 +64,8 @@ class Outcome(NamedTuple):
     expected: tuple[Expected, ...]
     silences: tuple[Silence, ...] = ()
     void: bool = False
+    marks: tuple[str, ...] = ()
+    """What was reached on the way: windows, holds and reactions; see ``Run.mark``."""
 
     @property
     def events(self) -> list[Event]:
@@ -93,6 +95,7 @@ class Run:
         "gates",
         "late_injections",
         "listeners",
+        "marks",
         "numbers",
         "owners",
         "provider",
@@ -119,6 +122,7 @@ class Run:
         self.gates = world.gates
         self.expected: list[Expected] = []
         self.silences: list[Silence] = []
+        self.marks: list[str] = []
         self.this: Label | None = None
         self.contained = False
         self.appending: set[Label] = set()
@@ -126,7 +130,7 @@ class Run:
 
     def freeze(self, *, void: bool = False) -> Outcome:
         """Give the world that this run has led to, with the events on the way."""
-        return Outcome(self.world, tuple(self.expected), tuple(self.silences), void)
+        return Outcome(self.world, tuple(self.expected), tuple(self.silences), void, tuple(self.marks))
 
     # The world.
 
@@ -206,6 +210,10 @@ class Run:
         pattern = Pattern(kind, tuple(where.items()))
         self.silences.append(Silence(_CONTAINED.clause if self.contained else clause, agent.ref, pattern, lasting))
 
+    def mark(self, kind: Literal["window", "hold", "react"], name: str) -> None:
+        """Note that a run has come to a window, a held gate or a reaction. It changes nothing."""
+        self.marks.append(f"{kind}:{name}")
+
     def emit(self, label: Label, event: AgentEvent, demand: Demand) -> Code | None:
         """Dispatch an event of an agent to the recorder and then to every listener.
 
@@ -240,6 +248,7 @@ class Run:
             self.listeners = (*listeners[:position], waiting, *listeners[position + 1 :])
             return None
         self.listeners = (*listeners[:position], *listeners[position + 1 :])
+        self.mark("react", listener.react.on.event)
         outer, self.this = self.this, label
         try:
             for action in listener.react.do:
@@ -275,6 +284,7 @@ class Run:
         if state is None:
             return Wait(default_outcome(kind))
         if state.held:
+            self.mark("hold", kind)
             return Wait(None, held=True, temper=state.temper)
         if not state.plan:
             return Wait(default_outcome(kind))

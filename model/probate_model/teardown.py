@@ -29,6 +29,7 @@ from probate_model.clauses import Demand, demand, failure_clause
 from probate_model.deactivation import deactivate
 from probate_model.references import with_handle
 from probate_model.run import Run
+from probate_model.windows import Window
 from probate_model.world import Agent, Driver, Stage, Teardown
 
 _DISPOSED = demand("DISPOSE-03", edge="DISPOSE-03", status="DISPOSE-03")
@@ -58,12 +59,26 @@ def begin(run: Run, label: Label, cause: Refusal, due: Demand = _DISPOSED) -> No
     """
     deactivate(run, label, code(cause))
     agent = run[label]
+    if cause is Refusal.LIFECYCLE_DISPOSED:
+        _mark_window(run, agent)
     if agent.teardown is not Teardown.NONE:
         return
     if agent.stage is Stage.PUBLISHING:
         run.update(label, teardown=Teardown.ASKED)
     elif agent.stage is Stage.LIVE:
         stop(run, label, due)
+
+
+def _mark_window(run: Run, agent: Agent) -> None:
+    if agent.stage is Stage.PUBLISHING:
+        run.mark("window", Window.DISPOSE_WHILE_ANNOUNCED)
+    if any(flush.outcome is None for flush in agent.flushes):
+        run.mark("window", Window.DISPOSE_IN_HELD_FLUSH)
+    if agent.turn_open:
+        run.mark("window", Window.DISPOSE_IN_TURN)
+    unloading = any(agent.label in unload.awaited for unload in run.unloads)
+    if agent.teardown not in (Teardown.NONE, Teardown.DONE) and unloading:
+        run.mark("window", Window.DISPOSE_IN_UNLOAD)
 
 
 def stop(run: Run, label: Label, due: Demand = _DISPOSED) -> None:

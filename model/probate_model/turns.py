@@ -42,6 +42,7 @@ from probate_model.alphabet.gates import (
 from probate_model.alphabet.names import Label, Text
 from probate_model.clauses import demand
 from probate_model.run import Run
+from probate_model.windows import Window
 from probate_model.world import Agent, Driver
 
 _RUNNING = demand("TURN-01", edge="TURN-09")
@@ -325,6 +326,8 @@ def _close_step_and_turn(run: Run, label: Label, outcome: TurnOutcome) -> None:
     agent = run[label]
     log.append(run, label, StepEnd(agent.turn, agent.step), _STEP_END)
     if outcome is TurnOutcome.ERROR:
+        if agent.steering:
+            run.mark("window", Window.STEER_INTO_FAILING_STEP)
         run.emit(label, AgentError(agent.ref, agent.step, ErrorSource.MODEL), _ERROR)
     _close_turn(run, label, outcome)
 

@@ -17,7 +17,7 @@ from probate_conformance.trace import dangling, dump, faults
 from probate_model.alphabet.items import Hold, Plan, React, Release, Settle
 from probate_model.world import new_world
 
-DIGEST = "38ce3ae80542187422cd0b374106bad74a09b55ecf3413dd4d27453f71304acf"
+DIGEST = "05396da24f88b7281b705a068a6d38f3388c85314743d4936558ed57d13edf25"
 """Of the first 50 traces of seed 1. It changes with the algorithm, and then every seed in every report means something
 else: say so in the changelog."""
 
