@@ -13,13 +13,14 @@ All of it is one conversation, so it runs wherever the backend lives.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from probate_conformance.generation import Palette, generate
+from probate_conformance.generation import Palette, generate_rehearsed
 from probate_conformance.lockstep import Examined, Verdict, examine
 from probate_conformance.manifest import Manifest
+from probate_conformance.rehearsal import Rehearsal
 from probate_conformance.report import AT_FIRST_FAILURE, INTERRUPTED, Trouble
 from probate_conformance.shrinking import shrinking
 from probate_conformance.story import seen_line
@@ -61,6 +62,8 @@ class Checked:
     demanded: Counter[str] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
     unknown: Counter[str] = field(default_factory=Counter)
+    marks: Counter[str] = field(default_factory=Counter)
+    """The windows, holds and reactions that were reached, and the ops and refusals that were carried out."""
     cases: list[Case] = field(default_factory=list)
     troubles: list[Trouble] = field(default_factory=list)
     broken: int = 0
@@ -80,6 +83,7 @@ class Checked:
         self.searched += examined.searched
         self.demanded.update(examined.demanded)
         self.unknown.update(examined.unknown)
+        self.marks.update(examined.marks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +104,24 @@ class Plan:
         return self.cases * self.schedules
 
     def trace(self, number: int, manifest: Manifest) -> Trace:
-        """Give the ``number``-th run, from 0: traces in order, each under its schedules.
+        """Give the trace of the ``number``-th run; see ``rehearsed``."""
+        return self.rehearsed(number, manifest)[0]
+
+    def rehearsed(self, number: int, manifest: Manifest) -> tuple[Trace, Sequence[Rehearsal]]:
+        """Give the ``number``-th run, from 0: traces in order, each under its schedules; and its canonical run.
 
         A backend that can't begin several items in one tick gets each in a burst of its own.
         """
-        trace = generate(self.seed, number // self.schedules, Palette.of(manifest.unclaimed))
+        palette = Palette.of(manifest.unclaimed)
+        trace, rehearsals = generate_rehearsed(self.seed, number // self.schedules, palette)
         schedule = number % self.schedules
         changes: dict[str, object] = {"edition": self.edition, "profile": self.profile}
         if schedule:
             changes["schedule"] = schedule
         if manifest.bursts == "no":
             changes["items"] = tuple(apart(trace.items))
-        return trace.model_copy(update=changes)
+            rehearsals = []
+        return trace.model_copy(update=changes), rehearsals
 
 
 def apart(items: tuple[Item, ...]) -> Generator[Item, None, None]:
@@ -172,8 +182,8 @@ class _Run:
     def all(self) -> Generator[Command, Reply, Checked]:
         checked = self.checked
         for number in range(self.plan.runs):
-            trace = self.plan.trace(number, self.manifest)
-            examined = yield from examine(trace, self.view)
+            trace, rehearsals = self.plan.rehearsed(number, self.manifest)
+            examined = yield from examine(trace, self.view, rehearsals)
             checked.count(examined)
             self._note_broken(examined)
             if examined.verdict is not Verdict.PASS:

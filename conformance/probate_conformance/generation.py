@@ -23,6 +23,7 @@ from typing import Final
 
 from probate_conformance.manifest import FEATURES, OP_NAMES, Unclaimed
 from probate_conformance.randomness import SplitMix64, stream_of
+from probate_conformance.rehearsal import Rehearsal, Rehearsing
 from probate_conformance.trace import Trace
 from probate_model.alphabet.events import EVENT_KINDS, Status
 from probate_model.alphabet.gates import ERROR, Gate, GateKind, GateOutcome, Temper, fixed_outcomes
@@ -66,7 +67,7 @@ from probate_model.alphabet.ops import (
     UnloadProvider,
     Withdraw,
 )
-from probate_model.machine import apply, settle
+from probate_model.machine import apply
 from probate_model.world import Agent, Driver, Returned, Stage, Teardown, World, new_world
 
 _OWNERS: Final = (OwnerName("host"), OwnerName("side"))
@@ -135,6 +136,13 @@ def generate(seed: int, number: int, palette: Palette = EVERYTHING) -> Trace:
     return Writer(stream_of(seed, number), palette).trace()
 
 
+def generate_rehearsed(seed: int, number: int, palette: Palette = EVERYTHING) -> tuple[Trace, list[Rehearsal]]:
+    """Generate the ``number``-th trace of a seed, with its canonical run on the model, the epilogue included."""
+    writer = Writer(stream_of(seed, number), palette)
+    trace = writer.trace()
+    return trace, writer.rehearsed(trace)
+
+
 @dataclass(slots=True)
 class Writer:
     """Writes one trace, item by item."""
@@ -143,7 +151,7 @@ class Writer:
     palette: Palette
     items: list[Item] = field(default_factory=list)
     spec: WorldSpec = field(default_factory=WorldSpec)
-    world: World = field(default_factory=new_world)
+    rehearsing: Rehearsing = field(default_factory=lambda: Rehearsing(new_world()))
     count: int = 0
     promised: GateKind | None = None
     """The gate of the creation to come that was spoken of: that creation is the next item."""
@@ -160,7 +168,7 @@ class Writer:
     def begin(self) -> None:
         """Decide what exists before the first item."""
         self.spec = WorldSpec(_OWNERS[: 1 + self.random.below(2)])
-        self.world = new_world(self.spec)
+        self.rehearsing = Rehearsing(new_world(self.spec))
 
     def go_on(self) -> None:
         """Write one more item; or none, if it would be a settle and nothing happened since the last."""
@@ -173,16 +181,30 @@ class Writer:
         """Give what is written so far."""
         return Trace.model_construct(world=self.spec, items=tuple(self.items))
 
+    def rehearsed(self, trace: Trace) -> list[Rehearsal]:
+        """Give the canonical run of what was written, which ``trace`` is."""
+        if self.rehearsing.pending:
+            self.rehearsing.settle()
+        for item in trace.epilogue():
+            self.rehearsing.add(item)
+        self.rehearsing.settle()
+        return self.rehearsing.done
+
     # The world as it would be now.
+
+    @property
+    def world(self) -> World:
+        """The world after what is written so far."""
+        return self.rehearsing.world
 
     def _settle(self) -> None:
         if self.items and not isinstance(self.items[-1], Settle):
             self.items.append(Settle())
-            self.world = settle(self.world).world
+            self.rehearsing.settle()
 
     def _add(self, item: BurstItem) -> None:
         self.items.append(item)
-        self.world = apply(self.world, item).world
+        self.rehearsing.add(item)
 
     def _label(self, prefix: str) -> Label:
         self.count += 1

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from probate_conformance.errors import BackendBroke, BackendSilent
+from probate_conformance.rehearsal import Rehearsal, rehearse
 from probate_conformance.trace import Trace
 from probate_conformance.wire import Burst, Close, Command, Open, Quiet, Reply
 from probate_model.alphabet.editions import EDITIONS
@@ -25,7 +26,7 @@ from probate_model.alphabet.events import Event, Settled, Snapshot
 from probate_model.alphabet.items import BurstItem
 from probate_model.clauses import AT_REST, SETTLES_ONCE
 from probate_model.following import follow
-from probate_model.machine import apply, bind, settle
+from probate_model.machine import bind
 from probate_model.registry import snapshot
 from probate_model.run import Expected, Silence
 from probate_model.world import World, new_world
@@ -84,8 +85,12 @@ class Examined:
         return sum(len(exchange.void) for exchange in self.exchanges)
 
 
-def examine(trace: Trace, view: View) -> Generator[Command, Reply, Examined]:
+def examine(trace: Trace, view: View, rehearsals: Sequence[Rehearsal] = ()) -> Generator[Command, Reply, Examined]:
     """Run a trace and judge it. A conversation; gives what it showed.
+
+    :param trace: what to run
+    :param view: how much of the model the backend claims to show
+    :param rehearsals: the canonical run of the trace as far as it is known, burst by burst; it only saves work
 
     A backend that breaks, or is silent, ends the trace and not the run.
     """
@@ -98,8 +103,11 @@ def examine(trace: Trace, view: View) -> Generator[Command, Reply, Examined]:
             schedule=None if trace.schedule == "fifo" else trace.schedule,
         )
         worlds = Worlds.of(start, view)
-        for burst in trace.bursts():
-            rehearsal = rehearse(worlds.first, burst)
+        for place, burst in enumerate(trace.bursts()):
+            known = rehearsals[place] if place < len(rehearsals) else None
+            if known is None or known.start != worlds.first:
+                known = rehearse(worlds.first, burst)
+            rehearsal = known
             reply = yield Burst.model_construct(items=rehearsal.sent)
             if not isinstance(reply, Quiet):
                 raise BackendBroke(f"a burst was answered by {reply.message!r}", mend="answer a burst by 'quiet'")
@@ -125,53 +133,6 @@ def examine(trace: Trace, view: View) -> Generator[Command, Reply, Examined]:
     except BackendBroke as broke:
         result.verdict, result.reason, result.broke = Verdict.BROKEN, str(broke), broke
     return result
-
-
-@dataclass(slots=True)
-class Rehearsal:
-    """The canonical run of one burst: which items are void, what is expected, and the world that it ends in."""
-
-    sent: tuple[BurstItem, ...]
-    void: tuple[BurstItem, ...]
-    expected: tuple[Expected, ...]
-    silences: tuple[Silence, ...]
-    world: World
-    begun: int
-    """How many of the events come from the begins."""
-    begun_silences: tuple[Silence, ...]
-    begun_world: World
-    marks: tuple[str, ...] = ()
-
-
-def rehearse(world: World, burst: Sequence[BurstItem]) -> Rehearsal:
-    """Run a burst on the model in the canonical order."""
-    sent: list[BurstItem] = []
-    void: list[BurstItem] = []
-    expected: list[Expected] = []
-    silences: list[Silence] = []
-    marks: list[str] = []
-    for item in burst:
-        outcome = apply(world, item)
-        if outcome.void:
-            void.append(item)
-            continue
-        sent.append(item)
-        world = outcome.world
-        expected += outcome.expected
-        silences += outcome.silences
-        marks += outcome.marks
-    settled = settle(world)
-    return Rehearsal(
-        tuple(sent),
-        tuple(void),
-        (*expected, *settled.expected),
-        (*silences, *settled.silences),
-        settled.world,
-        len(expected),
-        tuple(silences),
-        world,
-        (*marks, *settled.marks),
-    )
 
 
 def _advance(worlds: Worlds, rehearsal: Rehearsal, exchange: Exchange, result: Examined) -> Worlds | Divergence:
