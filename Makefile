@@ -116,6 +116,10 @@ VERSIONS := 3.11 3.12 3.13
 backends: $(RUN)
 	@if $(BIN)/probate backends install --help >/dev/null 2>&1; then $(BIN)/probate backends install dsh; fi
 
+.PHONY: bench
+bench: $(DEV) backends ## Measure the kit and the reference beside their peers (ARGS=--quick for a look)
+	@$(BIN)/python -m bench $(ARGS)
+
 # --- upkeep ---------------------------------------------------------------------------------------
 
 # Compiled with the oldest Python that we support; `make test-all` shows that the locks fit the others.

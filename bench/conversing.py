@@ -1,0 +1,195 @@
+"""Conversations with a clock in them: how long a run takes, and how much of that is the kit's own.
+
+The conversation runs inside of the backend, and is entered and left at each command. So the time between a reply and
+the next command is the kit's, all the rest is the backend's, and no sampling is needed to tell them apart.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from types import ModuleType, TracebackType
+from typing import Any, Final, Self, TypeVar
+from unittest.mock import patch
+
+from bench.results import check
+from probate_conformance.backends.base import Backend
+from probate_conformance.checking import Checked, Plan
+from probate_conformance.checking import check as checking
+from probate_conformance.manifest import Manifest
+from probate_conformance.wire import Conversation, Reply
+
+T = TypeVar("T")
+
+now = time.perf_counter
+worked = time.process_time
+"""What this process has used of its processors. Shares are taken of this, so that neighbours move them little."""
+
+
+@dataclass(slots=True)
+class Clock:
+    """What a run cost."""
+
+    total: float = 0.0
+    cpu: float = 0.0
+    """Of all threads: what is left of the difference when others use the machine too."""
+    own: float = 0.0
+    """Of ``cpu``, spent in the conversation: generation, model and comparison."""
+    steps: int = 0
+    bursts: int = 0
+
+    @property
+    def rate(self) -> float:
+        """Steps carried out and compared in a second."""
+        return self.steps / self.total
+
+
+def _clocked(conversation: Conversation[T], clock: Clock) -> Conversation[T]:
+    reply: Reply | None = None
+    while True:
+        began = worked()
+        try:
+            command = conversation.send(reply)  # type: ignore[arg-type]
+        except StopIteration as stop:
+            clock.own += worked() - began
+            result: T = stop.value
+            return result
+        clock.own += worked() - began
+        reply = yield command
+
+
+def run(backend: Backend, seed: int, cases: int) -> Clock:
+    """Check so many traces as the kit does, on the clock.
+
+    :raises RuntimeError: if not all of them passed, since then something else was measured
+    """
+    clock = Clock()
+    plan = Plan(seed=seed, cases=cases)
+    with backend:
+        conversation = _clocked(checking(backend.manifest, plan), clock)
+        began, used = now(), worked()
+        checked = backend.converse(conversation)
+        clock.total, clock.cpu = now() - began, worked() - used
+    _passed(checked, cases)
+    clock.steps, clock.bursts = checked.steps, checked.bursts
+    return clock
+
+
+def _passed(checked: Checked, cases: int) -> None:
+    check(checked.traces == cases, f"{checked.traces} of {cases} traces were run")
+    check(not checked.failed and not checked.troubles, f"not all passed: {checked.failed} {checked.troubles}")
+
+
+class Recorded:
+    """The null backend: it answers at once with what another one once answered to the same plan."""
+
+    def __init__(self, manifest: Manifest, replies: list[Reply]) -> None:
+        self.manifest = manifest
+        self._replies = replies
+
+    @classmethod
+    def of(cls, backend: Backend, seed: int, cases: int) -> Recorded:
+        """Record what a backend answers."""
+        replies: list[Reply] = []
+
+        def recording(conversation: Conversation[T]) -> Conversation[T]:
+            reply: Reply | None = None
+            while True:
+                try:
+                    command = conversation.send(reply)  # type: ignore[arg-type]
+                except StopIteration as stop:
+                    result: T = stop.value
+                    return result
+                reply = yield command
+                replies.append(reply)
+
+        with backend:
+            plan = Plan(seed=seed, cases=cases)
+            _passed(backend.converse(recording(checking(backend.manifest, plan))), cases)
+        return cls(backend.manifest, replies)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        return None
+
+    def converse(self, conversation: Conversation[T]) -> T:
+        """Carry out every command of the conversation and send it the reply."""
+        try:
+            next(conversation)
+            for reply in self._replies:
+                conversation.send(reply)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+        raise RuntimeError("the conversation asks for more than was recorded")
+
+
+class Meter:
+    """Splits the kit's own time into parts, each without what is called from inside of it and is a part itself."""
+
+    PARTS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
+        "generation": (
+            ("probate_conformance.generation", "generate"),
+            ("probate_conformance.generation", "generate_rehearsed"),
+        ),
+        "the model's run": (("probate_model.machine", "apply"), ("probate_model.machine", "settle")),
+        "another order": (("probate_model.following", "follow"), ("probate_conformance.lockstep", "_search")),
+    }
+    """The functions that make up each part. Those that are not there (any more) are left out."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, float] = dict.fromkeys(self.PARTS, 0.0)
+        self._open: list[str] = []
+        self._since = worked()
+
+    @contextmanager
+    def on(self) -> Iterator[Self]:
+        """Measure as long as this is entered."""
+        with ExitStack() as stack:
+            for part, functions in self.PARTS.items():
+                for home, name in functions:
+                    function = vars(sys.modules[home]).get(name)
+                    for module in list(sys.modules.values()) if function is not None else ():
+                        if self._of_kit(module, part) and vars(module).get(name) is function:
+                            stack.enter_context(patch.object(module, name, self._metered(part, function)))
+            yield self
+
+    @staticmethod
+    def _of_kit(module: ModuleType, part: str) -> bool:
+        """Tell whether a module's calls count. What generation asks of the model to decide is its own."""
+        if part == "the model's run" and module.__name__ == "probate_conformance.generation":
+            return False
+        return module.__name__.startswith("probate_conformance.")
+
+    def _metered(self, part: str, function: Any) -> Callable[..., Any]:
+        def metered(*arguments: Any, **named: Any) -> Any:
+            self._charge()
+            self._open.append(part)
+            try:
+                return function(*arguments, **named)
+            finally:
+                self._charge()
+                self._open.pop()
+
+        return metered
+
+    def _charge(self) -> None:
+        instant = worked()
+        if self._open:
+            self.parts[self._open[-1]] += instant - self._since
+        self._since = instant
+
+
+def metered(backend: Backend, seed: int, cases: int) -> tuple[Clock, dict[str, float]]:
+    """Check so many traces with the meter on; gives what the parts of the kit's own time add up to."""
+    with Meter().on() as meter:
+        clock = run(backend, seed, cases)
+    rest = clock.own - sum(meter.parts.values())
+    return clock, {**meter.parts, "comparison and the rest": rest}
