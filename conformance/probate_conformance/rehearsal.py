@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from probate_model.alphabet.events import Event, Settled
 from probate_model.alphabet.items import BurstItem
-from probate_model.machine import apply, settle
+from probate_model.machine import Layout, apply, settle
 from probate_model.run import Expected, Silence
 from probate_model.world import World
 
@@ -33,6 +34,27 @@ class Rehearsal:
     """How many of the events come from the begins."""
     begun_silences: tuple[Silence, ...]
     begun_world: World
+    layout: Layout
+    """Where the settlements may stand."""
+
+    def allows(self, events: Sequence[Event]) -> bool:
+        """Tell whether what was seen is the canonical run, but for settlements that came at another time."""
+        if len(events) != len(self.expected):
+            return False
+        layout = self.layout
+        tied, free, breaks, earliest = layout.tied, layout.free, layout.breaks, layout.earliest
+        place = 0
+        left = set(free)
+        for seen in events:
+            if isinstance(seen, Settled) and seen.call in left:
+                if free[seen.call].event != seen or place not in breaks or place < earliest[seen.call]:
+                    return False
+                left.remove(seen.call)
+            elif place == len(tied) or tied[place].event != seen:
+                return False
+            else:
+                place += 1
+        return place == len(tied) and not left
 
 
 class Rehearsing:
@@ -70,7 +92,8 @@ class Rehearsing:
 
     def settle(self) -> Rehearsal:
         """End the current burst."""
-        settled = settle(self.world)
+        layout = Layout(self._expected)
+        settled = settle(self.world, layout)
         rehearsal = Rehearsal(
             start=self._start,
             sent=tuple(self._sent),
@@ -82,6 +105,7 @@ class Rehearsing:
             begun=len(self._expected),
             begun_silences=tuple(self._silences),
             begun_world=self.world,
+            layout=layout,
         )
         self.world = settled.world
         self.done.append(rehearsal)

@@ -31,7 +31,7 @@ from probate_model.alphabet.gates import GateKind, GateOutcome, default_outcome
 from probate_model.alphabet.items import BurstItem, Hold, Open, Plan, React, Release
 from probate_model.alphabet.names import Label
 from probate_model.clauses import demand_of
-from probate_model.run import Outcome, Run
+from probate_model.run import Expected, Outcome, Run
 from probate_model.world import (
     Agent,
     Due,
@@ -226,18 +226,51 @@ def fire(world: World, step: Step) -> Outcome:
     return run.freeze()
 
 
-def settle(world: World) -> Outcome:
+class Layout:
+    """Where the settlements of a settled run may stand, and where not.
+
+    Nothing hears of a settlement, so a run in which one comes later is a run too, as long as it comes between two
+    stretches and not before it was due. ``tied`` are all other events; positions count those.
+    """
+
+    __slots__ = ("breaks", "earliest", "free", "tied")
+
+    def __init__(self, begun: Sequence[Expected] = ()) -> None:
+        self.tied: list[Expected] = list(begun)
+        self.free: dict[Label, Expected] = {}
+        self.earliest: dict[Label, int] = {}
+        self.breaks: set[int] = set()
+
+
+def settle(world: World, layout: Layout | None = None) -> Outcome:
     """Fire in the canonical order until nothing is enabled; then bind what has returned.
 
+    :param layout: what began before, to be completed with what the settled run leaves open
     :return: the quiescent world, and all events on the way
     """
     run = Run(world, _begin)
+    layout = layout or Layout()
+    _lay_out(run, layout, len(run.expected), None)
     while steps := _steps(run.agents, run.unloads, run.due):
         for position, step in enumerate(steps):
             if not position or _can_fire(run, step):
+                before = len(run.expected)
                 _fire(run, step)
+                _lay_out(run, layout, before, step)
     outcome = run.freeze()
     return outcome._replace(world=bind(outcome.world))
+
+
+def _lay_out(run: Run, layout: Layout, before: int, step: Step | None) -> None:
+    """Note what one stretch leaves open."""
+    if step is not None and isinstance(step.subject, Due):
+        layout.free[step.subject.call] = run.expected[before]
+        return
+    layout.tied += run.expected[before:]
+    position = len(layout.tied)
+    layout.breaks.add(position)
+    for due in run.due:
+        layout.earliest.setdefault(due.call, position)
 
 
 def bind(world: World) -> World:

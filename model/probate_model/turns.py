@@ -199,9 +199,9 @@ def _before_step(run: Run, label: Label) -> None:
 
 
 def _take_in_steering(run: Run, label: Label) -> bool:
-    """Log the steering that has arrived; tells whether there was any."""
+    """Log the steering that has arrived, unless the turn is stopped meanwhile; tells whether there was any."""
     any_arrived = False
-    while run[label].steering:
+    while run[label].steering and not run[label].stopping:
         first, *rest = run[label].steering
         run.update(label, steering=tuple(rest))
         log.append(run, label, UserMessage(first), _STEERING)
