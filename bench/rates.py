@@ -107,8 +107,7 @@ def rates(*, quick: bool) -> Section:
     ]
     section.figures["rounds"] = {
         name: [
-            {"seconds": clock.total, "cpu": clock.cpu, "steps": clock.steps, "bursts": clock.bursts, "own": clock.own}
-            for clock in ours
+            {"seconds": clock.total, "cpu": clock.cpu, "steps": clock.steps, "bursts": clock.bursts} for clock in ours
         ]
         for name, ours in clocks.items()
     }

@@ -24,13 +24,12 @@ class Part:
 
     seconds: float
     cpu: float
-    own: float
     steps: int
 
 
 def _part(seed: int, cases: int) -> Part:
     clock = run(ReferenceBackend(), seed, cases)
-    return Part(clock.total, clock.cpu, clock.own, clock.steps)
+    return Part(clock.total, clock.cpu, clock.steps)
 
 
 def volume(*, quick: bool) -> Section:
@@ -70,6 +69,6 @@ def volume(*, quick: bool) -> Section:
         "traces": len(traces),
         "long": len(long),
         "steps": steps,
-        "parts": [{"seconds": part.seconds, "cpu": part.cpu, "own": part.own, "steps": part.steps} for part in parts],
+        "parts": [{"seconds": part.seconds, "cpu": part.cpu, "steps": part.steps} for part in parts],
     }
     return section
