@@ -67,7 +67,7 @@ from probate_model.alphabet.ops import (
     UnloadProvider,
     Withdraw,
 )
-from probate_model.machine import apply
+from probate_model.machine import waits
 from probate_model.world import Agent, Driver, Returned, Stage, Teardown, World, new_world
 
 _OWNERS: Final = (OwnerName("host"), OwnerName("side"))
@@ -425,4 +425,4 @@ class Writer:
 
 def _waits(world: World, gate: Gate) -> bool:
     """Tell whether an arrival waits at a gate: whether a release would not be void."""
-    return not apply(world, Release(gate, fixed_outcomes(gate.kind)[0])).void
+    return any(agent.label == gate.creation and waits(agent, gate.kind) for agent in world.agents)

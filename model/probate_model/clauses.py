@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import NamedTuple
 
 from probate_model.alphabet.names import Code
@@ -79,7 +80,12 @@ class Demand(NamedTuple):
     @property
     def clauses(self) -> tuple[str, ...]:
         """All clauses that the event speaks for, each once."""
-        return tuple(dict.fromkeys((self.clause, self.edge, *(clause for _, clause in self.fields))))
+        return _clauses_of(self)
+
+
+@cache
+def _clauses_of(demand: Demand) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((demand.clause, demand.edge, *(clause for _, clause in demand.fields))))
 
 
 def demand(clause: str, *, edge: str | None = None, **fields: str) -> Demand:

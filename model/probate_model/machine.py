@@ -137,25 +137,28 @@ _WAITS: dict[GateKind, str] = {
 def _release(run: Run, kind: GateKind, label: Label, outcome: GateOutcome) -> bool:
     """Let the oldest arrival that waits at the gate go on; tells whether one waited."""
     agent = run.find(label)
-    if agent is None:
+    if agent is None or not waits(agent, kind):
         return False
     if kind is GateKind.FLUSH:
-        for position, flush in enumerate(agent.flushes):
-            if flush.outcome is None:
-                ended = Flush(flush.closing, outcome)
-                before, after = agent.flushes[:position], agent.flushes[position + 1 :]
-                run.update(label, flushes=(*before, ended, *after))
-                return True
-        return False
+        position = next(i for i, flush in enumerate(agent.flushes) if flush.outcome is None)
+        ended = Flush(agent.flushes[position].closing, outcome)
+        run.update(label, flushes=(*agent.flushes[:position], ended, *agent.flushes[position + 1 :]))
+    else:
+        wait = getattr(agent, _WAITS[kind])
+        run.update(label, **{_WAITS[kind]: wait._replace(outcome=outcome)})
+    return True
+
+
+def waits(agent: Agent, kind: GateKind) -> bool:
+    """Tell whether something of the agent waits at its gate of this kind: whether a release would not be void."""
+    if kind is GateKind.FLUSH:
+        return any(flush.outcome is None for flush in agent.flushes)
     if kind not in _WAITS or (kind in turns.GATES and agent.driver is not turns.GATES[kind]):
         return False
     if kind is GateKind.SETUP and agent.failure is not None:
         return False
     wait = getattr(agent, _WAITS[kind])
-    if wait is None or wait.over:
-        return False
-    run.update(label, **{_WAITS[kind]: wait._replace(outcome=outcome)})
-    return True
+    return wait is not None and not wait.over
 
 
 def enabled(world: World) -> tuple[Step, ...]:
@@ -168,21 +171,20 @@ def _steps(agents: Sequence[Agent], unloads: Sequence[Unload], due: Sequence[Due
     for agent in agents:
         if agent.teardown is not Teardown.DONE:
             label = agent.label
-            steps += [Step(activity, label) for activity, can in _CAN.items() if can(agents, agent)]
+            if creation.can_advance(agent):
+                steps.append(Step("creation", label))
+            if turns.can_run(agent):
+                steps.append(Step("driver", label))
+            if flushing.can_advance(agent):
+                steps.append(Step("flush", label))
+            if teardown.can_advance(agents, agent):
+                steps.append(Step("teardown", label))
     if unloads:
         steps += [Step("unload", unload) for unload in unloads if owners.can_advance(agents, unload)]
     if due:
         steps += [Step("settlement", entry) for entry in due]
     return steps
 
-
-_CAN: dict[Activity, Callable[[Sequence[Agent], Agent], bool]] = {
-    "creation": lambda _, agent: creation.can_advance(agent),
-    "driver": lambda _, agent: turns.can_run(agent),
-    "flush": lambda _, agent: flushing.can_advance(agent),
-    "teardown": teardown.can_advance,
-}
-"""Whether an activity of an agent could run."""
 
 _ADVANCE: dict[Activity, Callable[[Run, Label], None]] = {
     "creation": creation.advance,
@@ -201,7 +203,17 @@ def _can_fire(run: Run, step: Step) -> bool:
     if isinstance(subject, Unload):
         return any(other is subject for other in run.unloads) and owners.can_advance(run.agents, subject)
     agent = run[subject]
-    return agent.teardown is not Teardown.DONE and _CAN[step.activity](run.agents, agent)
+    if agent.teardown is Teardown.DONE:
+        return False
+    match step.activity:
+        case "creation":
+            return creation.can_advance(agent)
+        case "driver":
+            return turns.can_run(agent)
+        case "flush":
+            return flushing.can_advance(agent)
+        case _:
+            return teardown.can_advance(run.agents, agent)
 
 
 def _fire(run: Run, step: Step) -> None:

@@ -86,7 +86,7 @@ class Run:
     __slots__ = (
         "_agents",
         "_begin",
-        "_positions",
+        "_places",
         "appending",
         "contained",
         "due",
@@ -109,7 +109,7 @@ class Run:
     def __init__(self, world: World, begin: Begin) -> None:
         self._begin = begin
         self._agents = list(world.agents)
-        self._positions = {agent.label: position for position, agent in enumerate(world.agents)}
+        self._places: dict[Label, int] | None = None
         self.edition = world.edition
         self.owners = world.owners
         self.provider = world.provider
@@ -151,6 +151,13 @@ class Run:
             self.gates,
         )
 
+    @property
+    def _positions(self) -> dict[Label, int]:
+        """Where each agent is; made when first asked for, since many runs speak of none."""
+        if self._places is None:
+            self._places = {agent.label: position for position, agent in enumerate(self._agents)}
+        return self._places
+
     def __getitem__(self, label: Label) -> Agent:
         return self._agents[self._positions[label]]
 
@@ -185,6 +192,11 @@ class Run:
         numbers[agent_id] = number = numbers.get(agent_id, 0) + 1
         self.numbers = tuple(numbers.items())
         return number
+
+    def would_be(self, label: Label) -> Agent:
+        """Give a creation as it would be if its session were announced now: what must not be observed of it."""
+        agent = self[label]
+        return agent._replace(number=dict(self.numbers).get(agent.id, 0) + 1)
 
     def replace_unload(self, old: Unload, new: Unload | None) -> None:
         """Replace one unload under way, or remove it."""
