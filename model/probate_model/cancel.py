@@ -41,7 +41,8 @@ def cancel(run: Run, op: Cancel) -> bool:
     if active or pre_run:
         run.emit(label, CancelRequested(agent.ref, op.cause), _REQUESTED)
     else:
-        clause = "CANCEL-08" if agent.status is Status.RUNNING else "CANCEL-02"
+        over = agent.status is Status.RUNNING or agent.driver in (Driver.FLUSHING, Driver.BETWEEN_TURNS)
+        clause = "CANCEL-08" if over else "CANCEL-02"
         run.silence(clause, agent, "agent/cancel-requested")
     swept = run[label]
     if swept.queued or swept.steering:

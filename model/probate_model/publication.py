@@ -55,7 +55,7 @@ def publish(run: Run, label: Label) -> None:
     agent = run[label]
     if registry.holds_session(run, agent.id):
         deactivate(run, label, code(Refusal.ID_EXISTS))
-        run.silence("CREATE-12", agent, "session/created")
+        run.silence("CREATE-12", run.would_be(label), "session/created")
         teardown.roll_back(run, label)
         return
     run.update(label, stage=Stage.PUBLISHING, number=run.next_number(agent.id))

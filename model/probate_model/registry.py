@@ -25,6 +25,7 @@ _LOOKED = demand("REGISTRY-01", outcome="REGISTRY-01")
 _AGENT_DISPOSED = demand("DISPOSE-06", edge="DISPOSE-05")
 _AGENT_WITHDRAWN = demand("PUBLISH-05", edge="PUBLISH-07")
 _SESSION_WITHDRAWN = demand("PUBLISH-05", edge="PUBLISH-07")
+_SESSION_WITHDRAWN_AFTER_AGENT = demand("PUBLISH-05", edge="PUBLISH-05")
 _SESSION_DISPOSED = demand("DISPOSE-07", edge="DISPOSE-07")
 
 
@@ -74,5 +75,5 @@ def detach(run: Run, label: Label) -> None:
         run.silence("PUBLISH-04", agent, "agent/disposed")
     run.sessions = tuple(other for other in run.sessions if other != label)
     if agent.session_announced:
-        failed = agent.stage is Stage.FAILED
-        run.emit(label, SessionDisposed(agent.ref), _SESSION_WITHDRAWN if failed else _SESSION_DISPOSED)
+        due = _SESSION_WITHDRAWN_AFTER_AGENT if agent.agent_announced else _SESSION_WITHDRAWN
+        run.emit(label, SessionDisposed(agent.ref), due if agent.stage is Stage.FAILED else _SESSION_DISPOSED)

@@ -102,8 +102,8 @@ def stop(run: Run, label: Label, due: Demand = _DISPOSED) -> None:
 
 def roll_back(run: Run, label: Label) -> None:
     """Unwind a creation that entered nothing: only its scope is left."""
-    agent = run.update(label, stage=Stage.FAILED, teardown=Teardown.DETACHED, status=Status.DISPOSED)
-    run.silence("CREATE-14", agent, "session/created")
+    run.update(label, stage=Stage.FAILED, teardown=Teardown.DETACHED, status=Status.DISPOSED)
+    run.silence("CREATE-14", run.would_be(label), "session/created")
 
 
 def can_advance(agents: Sequence[Agent], agent: Agent) -> bool:

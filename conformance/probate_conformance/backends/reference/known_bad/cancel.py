@@ -152,9 +152,15 @@ def _(patches: Patches) -> None:
         driver,
         "drive",
         (
-            "core.pre_run_cancelled = False",
             """
-            core.pre_run_cancelled = False
+            if not inbox.has_queued():
+                core.become_idle()
+                continue
+            """,
+            """
+            if not inbox.has_queued():
+                core.become_idle()
+                continue
             inbox.clear()
             """,
         ),
@@ -188,12 +194,22 @@ def _(patches: Patches) -> None:
     "cancel-forgets-steering",
     "M9",
     "CANCEL-10",
-    "A cancel leaves the steering, which becomes a prompt when the cancelled turn has ended.",
+    "A cancel that finds no prompt leaves the steering, which becomes one when the cancelled turn has ended.",
     needs="gate",
 )
 def _(patches: Patches) -> None:
-    # Two lists, one of them forgotten.
-    patches.edit(Core, "cancel", ("self.inbox.clear()", "self.inbox._queued = None"))
+    # What waits is looked for where prompts wait.
+    patches.edit(
+        Core,
+        "cancel",
+        (
+            "self.inbox.clear()",
+            """
+            if self.inbox.has_queued():
+                self.inbox.clear()
+            """,
+        ),
+    )
 
 
 @CANCEL.variant(
@@ -368,9 +384,8 @@ def _(patches: Patches) -> None:
             continue
             """,
             """
-            waiters, core._waiters = core._waiters or (), None
-            for waiter in waiters:
-                waiter._return(None)
+            if core.status is not Status.RUNNING:
+                core.become_idle()
             continue
             """,
         ),

@@ -7,6 +7,7 @@ from typing import Final
 from probate_conformance.backends.reference.known_bad.patching import Patches
 from probate_conformance.backends.reference.known_bad.variant import Family
 from probate_reference import creation, teardown
+from probate_reference.kernel import is_failure
 from probate_reference.lifecycle import Lifecycle
 from probate_reference.owners import Provider
 from probate_reference.refusals import IdExists, LifecycleDisposed, Refusal
@@ -35,7 +36,15 @@ def _(patches: Patches) -> None:
 )
 def _(patches: Patches) -> None:
     # After the last announcement nothing can go wrong any more.
-    patches.edit(creation, "publish", ("if lifecycle.wanted():", "if lifecycle.wanted() or lifecycle.core.published:"))
+    patches.edit(
+        creation,
+        "publish",
+        (
+            "if lifecycle.wanted():",
+            "if lifecycle.wanted() or (lifecycle.core.published and isinstance(lifecycle.failure, _Disposed)):",
+        ),
+        _Disposed=LifecycleDisposed,
+    )
 
 
 @PUBLICATION.variant(
@@ -156,12 +165,14 @@ def _(patches: Patches) -> None:
 )
 def _(patches: Patches) -> None:
     # Ending the lifecycle has a reason of its own, and it comes first.
-    patches.edit(
-        creation,
-        "_fail",
-        ("lifecycle.deactivate(raised)", "lifecycle.deactivate(_Ended(str(raised)))"),
-        _Ended=LifecycleDisposed,
-    )
+    fail = creation._fail
+
+    def failing(lifecycle: Lifecycle, raised: BaseException, place: str) -> None:
+        if is_failure(raised) and not isinstance(raised, Refusal):
+            lifecycle.begin_teardown()
+        fail(lifecycle, raised, place)
+
+    patches.replace(creation, "_fail", failing)
 
 
 @PUBLICATION.variant(
