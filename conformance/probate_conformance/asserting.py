@@ -58,6 +58,7 @@ def assert_conforms(backend: Backend, trace: Trace) -> Examined:
     :raises Undecided: if too many runs of the model might
     :raises BackendBroke: if the backend broke, or was silent
     """
+    __tracebackhide__ = True
     manifest = backend.manifest
     if manifest.bursts == "no":
         trace = trace.with_items(tuple(apart(trace.items)))

@@ -36,7 +36,7 @@ except ImportError as error:
         "probate_conformance.strategies needs Hypothesis, which is not installed: pip install 'probate[hypothesis]'"
     ) from error
 
-__all__ = ("EVERYTHING", "Diverged", "Palette", "Undecided", "assert_conforms", "traces")
+__all__ = ("EVERYTHING", "Diverged", "Palette", "Trace", "Undecided", "assert_conforms", "trace_of", "traces")
 
 _FORMS: Final = 16
 """How many of the bytes stand for simpler forms."""
@@ -60,15 +60,20 @@ def traces(
     if not 0 <= min_items <= max_items:
         raise InvalidArgument(f"{min_items=} and {max_items=}: the first must be at least 0, the second not less")
 
-    def written(seed: int, kept: bytes, schedule: Literal["fifo"] | int) -> Trace:
-        return _written(seed, kept, palette).model_copy(update={"schedule": schedule})
-
     fifo: st.SearchStrategy[Literal["fifo"] | int] = st.just("fifo")
     orders = fifo if schedules is None else fifo | schedules
-    return st.builds(written, st.integers(0, 2**64 - 1), st.binary(min_size=min_items, max_size=max_items), orders)
+    seeds, kept = st.integers(0, 2**64 - 1), st.binary(min_size=min_items, max_size=max_items)
+    if palette == EVERYTHING:  # then what Hypothesis prints is shorter
+        return st.builds(trace_of, seeds, kept, orders)
+    return st.builds(trace_of, seeds, kept, orders, st.just(palette))
 
 
-def _written(seed: int, kept: bytes, palette: Palette) -> Trace:
+def trace_of(seed: int, kept: bytes, schedule: Literal["fifo"] | int = "fifo", palette: Palette = EVERYTHING) -> Trace:
+    """Give the trace that a seed and bytes stand for, as Hypothesis prints it: for use in ``@example``.
+
+    :param seed: decides what the items are
+    :param kept: one byte for each item, which decides what is kept of it
+    """
     writer = Writer(SplitMix64(seed), palette)
     writer.begin()
     items: list[Item] = []
@@ -77,7 +82,7 @@ def _written(seed: int, kept: bytes, palette: Palette) -> Trace:
         writer.go_on()
         if byte and len(writer.items) > before:
             items.append(_form(writer.items[-1], byte))
-    return writer.written().with_items(items)
+    return writer.written().with_items(items).model_copy(update={"schedule": schedule})
 
 
 def _form(item: Item, byte: int) -> Item:

@@ -1,6 +1,8 @@
+import re
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -309,3 +311,23 @@ def test_the_plugin_can_be_left_out(pytester: pytest.Pytester) -> None:
 def test_help_tells_the_options(pytester: pytest.Pytester) -> None:
     done = pytester.runpytest("--help")
     done.stdout.fnmatch_lines(["*--probate-backend=NAME*", "*--probate-cases=N*", "*--probate-seed=N*"])
+
+
+def test_the_example_of_the_page_fails_as_it_says(pytester: pytest.Pytester) -> None:
+    page = Path(__file__).parents[2].joinpath("docs", "pytest.md").read_text()
+    files = dict(re.findall(r"```python (\S+)\n(.*?)```", page, re.DOTALL))
+    for name, text in files.items():
+        pytester.path.joinpath(name).write_text(text)
+    done = check(pytester, "my_backend:Forgetful", "probate::CANCEL-09")
+    done.assert_outcomes(failed=1)
+    # Without shrinking, since each of the clauses that it breaks would be shrunk.
+    pytester.makeconftest(
+        """
+        from hypothesis import Phase, settings
+
+        settings.register_profile("quick", phases=[Phase.generate], database=None, derandomize=True)
+        """
+    )
+    done = pytester.runpytest_subprocess("test_my_backend.py", "--hypothesis-profile=quick", "-p", "hypothesispytest")
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["*Diverged?*-??]: *-??: *", "*trace=trace_of(*"])
