@@ -34,7 +34,7 @@ HANDFUL = (
     "prompts-share-a-turn",
     "idle-between-queued-turns",
     "late-steering-is-lost",
-    "cancel-announced-after-clear",
+    "cancel-spares-what-its-observers-send",
 )
 """Those that the peer is asked to catch: some that any trace shows, some that need a gate, a burst or a reaction."""
 

@@ -32,6 +32,10 @@ def _part(seed: int, cases: int) -> Part:
     return Part(clock.total, clock.cpu, clock.steps)
 
 
+def _lengths(seed: int, cases: int) -> list[int]:
+    return [len(generate(seed, number).items) for number in range(cases)]
+
+
 def volume(*, quick: bool) -> Section:
     """Check as many traces as it takes, start of the processes included."""
     # Every eighth trace is short.
@@ -40,8 +44,9 @@ def volume(*, quick: bool) -> Section:
     began = now()
     with ProcessPoolExecutor(PROCESSES, multiprocessing.get_context("spawn")) as pool:
         parts = [job.result() for job in [pool.submit(_part, seed, cases) for seed in seeds]]
-    seconds = now() - began
-    traces = [len(generate(seed, number).items) for seed in seeds for number in range(cases)]
+        seconds = now() - began
+        lengths = [job.result() for job in [pool.submit(_lengths, seed, cases) for seed in seeds]]
+    traces = [items for part in lengths for items in part]
     long = [items for items in traces if items >= LONG]
     check(quick or len(long) >= WANTED, f"{len(long)} traces were long enough")
     steps = sum(part.steps for part in parts)
