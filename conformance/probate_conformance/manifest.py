@@ -6,7 +6,7 @@ not claimed. It is never reported as passed.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -28,6 +28,25 @@ FEATURES = ("setup", "cleanup", "signal", "by-agent", "react", "throw", "reject"
 """Parts of ops and reactions that a backend may be unable to carry out."""
 
 
+FIELDS: Final[dict[str, tuple[str, ...]]] = {
+    "agent/queued:steering": ("INBOX-04", "INBOX-05"),
+    "agent/cancel-requested:cause": ("CANCEL-11",),
+    "agent/error:step": ("TURN-10", "FLUSH-02"),
+    "agent/error:source": ("TURN-10", "FLUSH-02"),
+    "agent/session-start:source": ("PUBLISH-03",),
+    "signal:cause": ("CANCEL-06",),
+    "signal:turn": ("CANCEL-05", "DISPOSE-02"),
+    "session/flush:upto": ("FLUSH-04",),
+    "log:seq": ("TURN-13",),
+    "snapshot:status": ("REGISTRY-01",),
+    "snapshot:owner": ("REGISTRY-01",),
+}
+"""The fields that a backend may be unable to show, and the clauses that can't be claimed without each."""
+
+THROWN: Final = "thrown:*"
+"""Stands, among the unclaimed codes, for every code of something thrown."""
+
+
 def _known(kind: str, names: tuple[str, ...]) -> AfterValidator:
     def check(value: str) -> str:
         if value not in names:
@@ -47,6 +66,7 @@ EventKind = Annotated[str, _known("event", EVENT_KINDS)]
 OpName = Annotated[str, _known("op", OP_NAMES)]
 GateName = Annotated[str, _known("gate", tuple(GateKind))]
 Feature = Annotated[str, _known("feature", FEATURES)]
+FieldName = Annotated[str, _known("field", tuple(FIELDS))]
 CodeName = Annotated[str, AfterValidator(_check_code)]
 Profile = Annotated[str, _known("profile", PROFILES)]
 EditionName = Annotated[str, _known("edition", tuple(EDITIONS))]
@@ -67,8 +87,8 @@ class Unclaimed(BaseModel):
     """Codes that it never reports."""
     features: tuple[Feature, ...] = ()
     """Parts of ops that it can't carry out."""
-    fields: tuple[str, ...] = ()
-    """Fields of events, as ``agent/status:status``, and ``snapshot:status``, that it does not show."""
+    fields: tuple[FieldName, ...] = ()
+    """Fields of events and of the snapshot that it does not show, as ``session/flush:upto``."""
 
 
 class Manifest(BaseModel):

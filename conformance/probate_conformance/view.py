@@ -2,39 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
+from typing import Final
 
-from probate_conformance.manifest import Manifest, Unclaimed
-from probate_conformance.trace import EVENT_CLASSES
-from probate_model.alphabet.events import Event, Listed, Settled, Snapshot, Status
+from probate_conformance.manifest import FIELDS, THROWN, Manifest, Unclaimed
+from probate_model.alphabet.events import Event, Raised, Settled, Snapshot, Status
 from probate_model.alphabet.events import Returned as CallReturned
+from probate_model.alphabet.names import Code
+from probate_model.alphabet.refusals import Refusal, code
 from probate_model.clauses import CLAUSES, Clause
 from probate_model.worlds import EVERYTHING, View
+
+_UNSPECIFIED: Final = Raised(code(Refusal.UNSPECIFIED))
 
 
 def view_of(manifest: Manifest) -> View:
     """Give the view of the model that a manifest claims."""
     unclaimed = manifest.unclaimed
-    if not unclaimed.events and not unclaimed.fields:
+    if not unclaimed.events and not unclaimed.fields and not unclaimed.codes:
         return EVERYTHING
     hidden = frozenset(unclaimed.events)
     erased: dict[str, list[str]] = {}
     for name in unclaimed.fields:
         kind, _, field = name.partition(":")
         erased.setdefault(kind, []).append(field)
-    without_status = "status" in erased.get("snapshot", ())
+    of_entries: dict[str, object] = {}
+    if "status" in erased.get("snapshot", ()):
+        of_entries["status"] = Status.IDLE
+    if "owner" in erased.get("snapshot", ()):
+        of_entries["owner"] = None
 
     def snapshot(seen: Snapshot) -> Snapshot:
-        if not without_status:
+        if not of_entries:
             return seen
-        return replace(seen, agents=tuple(replace(entry, status=Status.IDLE) for entry in seen.agents))
+        # Without owners nobody can tell a root from another.
+        roots = () if "owner" in of_entries else seen.roots
+        agents = tuple(replace(entry, **of_entries) for entry in seen.agents)  # type: ignore[arg-type]
+        return replace(seen, agents=agents, roots=roots)
 
     def event(seen: Event) -> Event | None:
         if seen.event in hidden:
             return None
         if isinstance(seen, Settled):
-            if isinstance(seen.outcome, CallReturned) and isinstance(seen.outcome.value, Snapshot):
-                return Settled(seen.call, CallReturned(snapshot(seen.outcome.value)))
+            outcome = seen.outcome
+            if isinstance(outcome, Raised):
+                return Settled(seen.call, _UNSPECIFIED) if _is_unclaimed(unclaimed, outcome.code) else seen
+            if isinstance(outcome.value, Snapshot):
+                return Settled(seen.call, CallReturned(snapshot(outcome.value)))
             return seen
         names = erased.get(seen.event)
         return replace(seen, **dict.fromkeys(names)) if names else seen  # type: ignore[arg-type]
@@ -42,21 +56,19 @@ def view_of(manifest: Manifest) -> View:
     return View(event, snapshot)
 
 
-def field_names() -> set[str]:
-    """Give the fields that a manifest can leave unclaimed."""
-    names = {f"{kind}:{field.name}" for kind, cls in EVENT_CLASSES.items() for field in fields(cls)}
-    return names | {f"snapshot:{field.name}" for field in fields(Listed)}
+def _is_unclaimed(unclaimed: Unclaimed, raised: Code) -> bool:
+    return raised in unclaimed.codes or (raised.startswith("thrown:") and THROWN in unclaimed.codes)
 
 
 def claims(unclaimed: Unclaimed, clause: Clause) -> bool:
     """Tell whether a backend that leaves this unclaimed can be held to a clause."""
     if clause.seen and all(kind in unclaimed.events for kind in clause.seen):
         return False
-    if any(need in unclaimed.ops for need in clause.needs):
+    if any(need in (*unclaimed.ops, *unclaimed.gates, *unclaimed.features) for need in clause.needs):
         return False
-    if any(need in unclaimed.gates or need in unclaimed.features for need in clause.needs):
+    if any(clause.id in FIELDS[field] for field in unclaimed.fields):
         return False
-    return not any(code in unclaimed.codes for code in clause.codes)
+    return not any(needed in unclaimed.codes for needed in clause.codes)
 
 
 def claimed_clauses(manifest: Manifest, profile: str) -> dict[str, bool]:

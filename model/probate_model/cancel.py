@@ -42,7 +42,7 @@ def cancel(run: Run, op: Cancel) -> bool:
         run.emit(label, CancelRequested(agent.ref, op.cause), _REQUESTED)
     else:
         over = agent.status is Status.RUNNING or agent.driver in (Driver.FLUSHING, Driver.BETWEEN_TURNS)
-        clause = "CANCEL-08" if over else "CANCEL-02"
+        clause = agent.swept or ("CANCEL-08" if over else "CANCEL-02")
         run.silence(clause, agent, "agent/cancel-requested")
     swept = run[label]
     if swept.queued or swept.steering:

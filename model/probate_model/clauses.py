@@ -207,6 +207,7 @@ _clause(
     "sheet C4, C14",
     "settled",
     needs=("setup",),
+    codes=("thrown:*",),
 )
 _clause(
     "CREATE-09",
@@ -362,6 +363,7 @@ _clause(
     "agent/queued",
     choice="disposed_status",
     needs=("send",),
+    codes=("disposed",),
 )
 _clause(
     "INBOX-03",
@@ -371,6 +373,7 @@ _clause(
     "settled",
     "agent/queued",
     needs=("send",),
+    codes=("invalid-content",),
 )
 _clause(
     "INBOX-04",

@@ -27,7 +27,7 @@ from probate_model.alphabet.ops import (
 from probate_model.alphabet.refusals import Refusal, code, thrown
 from probate_model.clauses import demand
 from probate_model.deactivation import deactivate
-from probate_model.references import on_agent, on_creation
+from probate_model.references import on_creation, with_handle
 from probate_model.run import Run
 from probate_model.windows import Window
 from probate_model.world import Agent, Origin, Stage
@@ -64,7 +64,7 @@ def _origin(run: Run, op: Create) -> Origin | None:
             owner = next((owner for owner in run.owners if owner.name == name), None)
             return None if owner is None else Origin(name, owner.incarnation, None)
         case ByAgent(label):
-            parent = on_agent(run, label)
+            parent = with_handle(run, label)
             return None if parent is None else Origin(None, 0, parent.label)
 
 

@@ -38,19 +38,25 @@ def _arrive(run: Run, label: Label, *, closing: bool) -> None:
     run.update(label, flushes=(*run[label].flushes, Flush(closing, arrival.outcome)))
 
 
-def can_advance(agent: Agent) -> bool:
-    """Tell whether a flush that no driver waits for has something to do."""
-    return agent.called > 0 or has_ended(agent.flushes, closing=False)
+def can_enter(agent: Agent) -> bool:
+    """Tell whether the listeners of a flush that no driver waits for are to be entered."""
+    return agent.called > 0
 
 
-def advance(run: Run, label: Label) -> None:
-    """Go on with a flush that no driver waits for: enter its listeners, or end it."""
-    called = run[label].called
-    if called:
-        run.update(label, called=called - 1)
-        _arrive(run, label, closing=False)
-    else:
-        end(run, label, closing=False)
+def enter(run: Run, label: Label) -> None:
+    """Enter the listeners of a flush that no driver waits for."""
+    run.update(label, called=run[label].called - 1)
+    _arrive(run, label, closing=False)
+
+
+def can_end(agent: Agent) -> bool:
+    """Tell whether a flush that no driver waits for can end."""
+    return has_ended(agent.flushes, closing=False)
+
+
+def end_injected(run: Run, label: Label) -> None:
+    """End a flush that no driver waits for."""
+    end(run, label, closing=False)
 
 
 def end(run: Run, label: Label, *, closing: bool) -> bool:

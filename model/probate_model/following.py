@@ -102,7 +102,7 @@ def _settle(run: Followed, event: Settled, show: Show) -> tuple[Expected, ...] |
     return None
 
 
-_OF_AGENT: frozenset[Activity] = frozenset({"creation", "driver", "flush", "teardown"})
+_OF_AGENT: frozenset[Activity] = frozenset({"creation", "driver", "entry", "flush", "teardown"})
 
 
 def _concerns(step: Step, label: Label | None) -> bool:

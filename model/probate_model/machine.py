@@ -44,7 +44,7 @@ from probate_model.world import (
     World,
 )
 
-Activity: TypeAlias = Literal["creation", "driver", "flush", "teardown", "unload", "settlement"]
+Activity: TypeAlias = Literal["creation", "driver", "entry", "flush", "teardown", "unload", "settlement"]
 """The asynchronous things, by the part of the world that they are."""
 
 
@@ -175,7 +175,9 @@ def _steps(agents: Sequence[Agent], unloads: Sequence[Unload], due: Sequence[Due
                 steps.append(Step("creation", label))
             if turns.can_run(agent):
                 steps.append(Step("driver", label))
-            if flushing.can_advance(agent):
+            if flushing.can_enter(agent):
+                steps.append(Step("entry", label))
+            if flushing.can_end(agent):
                 steps.append(Step("flush", label))
             if teardown.can_advance(agents, agent):
                 steps.append(Step("teardown", label))
@@ -189,7 +191,8 @@ def _steps(agents: Sequence[Agent], unloads: Sequence[Unload], due: Sequence[Due
 _ADVANCE: dict[Activity, Callable[[Run, Label], None]] = {
     "creation": creation.advance,
     "driver": turns.advance,
-    "flush": flushing.advance,
+    "entry": flushing.enter,
+    "flush": flushing.end_injected,
     "teardown": teardown.advance,
 }
 """How it runs to its next wait."""
@@ -210,8 +213,10 @@ def _can_fire(run: Run, step: Step) -> bool:
             return creation.can_advance(agent)
         case "driver":
             return turns.can_run(agent)
+        case "entry":
+            return flushing.can_enter(agent)
         case "flush":
-            return flushing.can_advance(agent)
+            return flushing.can_end(agent)
         case _:
             return teardown.can_advance(run.agents, agent)
 

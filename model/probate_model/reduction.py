@@ -50,7 +50,7 @@ def timeless(world: World, step: Step) -> bool:
         case "driver":
             return _exits(agent)
         case "flush":
-            return not agent.called and not _next_flush_failed(agent)
+            return not _next_flush_failed(agent)
         case "teardown":
             return _scope_is_timeless(world, agent)
         case _:

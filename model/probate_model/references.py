@@ -1,8 +1,8 @@
 """What a name in an op refers to.
 
-References resolve at the last settle: an op can name an agent only if its creation had returned by then. ``this``
-names the agent of the event being dispatched, whether its creation has returned or not; only ``dispose`` needs the
-handle always.
+References resolve at the last settle: an op can name an agent only if its creation had returned by then. ``this`` names
+the agent of the event being dispatched, whether its creation has returned or not; only ``dispose``, and a create on the
+agent's behalf, need the handle always.
 """
 
 from __future__ import annotations

@@ -207,7 +207,7 @@ class Run:
 
     def settled(self, call: Label, outcome: Settlement, demand: Demand) -> None:
         """Settle a synchronous call, or deliver the settlement of another one."""
-        self.expected.append(Expected(Settled(call, outcome), demand))
+        self.expected.append(Expected(Settled(call, outcome), self._due(demand)))
 
     def owe(self, call: Label, outcome: Settlement, clause: str) -> None:
         """Let a call settle in a step of its own."""

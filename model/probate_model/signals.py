@@ -19,13 +19,13 @@ _HEARD_CANCEL = demand("CANCEL-05", edge="CANCEL-01", cause="CANCEL-06")
 _HEARD_DISPOSAL = demand("DISPOSE-02", cause="DISPOSE-02")
 
 
-def fire(run: Run, label: Label, cause: StopCause) -> None:
-    """Fire the signal of the open turn, if it is armed and has not fired yet."""
+def fire(run: Run, label: Label, cause: StopCause) -> bool:
+    """Fire the signal of the open turn, if it is armed and has not fired yet; tells whether a body heard it."""
     agent = run[label]
     if not agent.armed or agent.fired is not None:
         if agent.armed:
             run.silence("CANCEL-06", agent, "signal")
-        return
+        return False
     wait = agent.wait
     in_body = agent.driver in (Driver.MODEL, Driver.TOOL) and wait is not None and wait.held
     if wait is not None and wait.held and wait.outcome is None and wait.temper is Temper.HONOURS:
@@ -34,3 +34,4 @@ def fire(run: Run, label: Label, cause: StopCause) -> None:
     if in_body:
         heard = _HEARD_DISPOSAL if cause is StopCause.DISPOSED else _HEARD_CANCEL
         run.emit(label, Signalled(agent.ref, agent.turn, cause), heard)
+    return in_body

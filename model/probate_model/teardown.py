@@ -36,6 +36,7 @@ _DISPOSED = demand("DISPOSE-03", edge="DISPOSE-03", status="DISPOSE-03")
 UNLOADED = demand("OWNER-01", edge="OWNER-01", status="DISPOSE-03")
 """Why the end of an agent is announced that an unload begins."""
 _TAKEN_ALONG = demand("OWNER-06", edge="OWNER-06", status="DISPOSE-03")
+_CLEANUP_AFTER_CHILDREN = demand("DISPOSE-08", edge="OWNER-06")
 _CLEANUP = demand("DISPOSE-08", edge="DISPOSE-08")
 
 
@@ -91,7 +92,8 @@ def stop(run: Run, label: Label, due: Demand = _DISPOSED) -> None:
         waiters=(),
         exit_waiters=agent.exit_waiters + agent.waiters,
     )
-    signals.fire(run, label, StopCause.DISPOSED)
+    if signals.fire(run, label, StopCause.DISPOSED):
+        due = due._replace(edge="DISPOSE-02")
     if agent.published:
         run.emit(label, StatusChanged(agent.ref, Status.DISPOSED), due)
     else:
@@ -103,7 +105,8 @@ def stop(run: Run, label: Label, due: Demand = _DISPOSED) -> None:
 def roll_back(run: Run, label: Label) -> None:
     """Unwind a creation that entered nothing: only its scope is left."""
     run.update(label, stage=Stage.FAILED, teardown=Teardown.DETACHED, status=Status.DISPOSED)
-    run.silence("CREATE-14", run.would_be(label), "session/created")
+    ended = run[label].failure == code(Refusal.OWNER_DISPOSED)
+    run.silence("CREATE-09" if ended else "CREATE-14", run.would_be(label), "session/created")
 
 
 def can_advance(agents: Sequence[Agent], agent: Agent) -> bool:
@@ -170,7 +173,11 @@ def _unwind_scope(run: Run, label: Label) -> None:
         run.update(label, children=tuple(rest))
         begin(run, first, Refusal.OWNER_DISPOSED, _TAKEN_ALONG)
     elif agent.cleanup and agent.in_cleanup is None:
-        run.cleanup_began(label, _CLEANUP)
+        parent = any(other.origin.parent == label for other in run.agents)
+        due = _CLEANUP_AFTER_CHILDREN if parent else _CLEANUP
+        if agent.stage is Stage.FAILED and agent.failure is not None:
+            due = due._replace(clause=failure_clause(agent.failure))
+        run.cleanup_began(label, due)
         run.update(label, in_cleanup=run.arrive(GateKind.CLEANUP, label))
     else:
         _finish(run, label)

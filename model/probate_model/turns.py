@@ -216,8 +216,8 @@ def _open_step(run: Run, label: Label) -> None:
     if agent.stopping:
         _close_turn(run, label, TurnOutcome.COMPLETED)
     elif outcome == THROW:
+        run.update(label, driver=Driver.FAILED)
         run.emit(label, AgentError(agent.ref, 0, ErrorSource.INTERNAL), _ERROR)
-        _close_turn(run, label, TurnOutcome.ERROR)
     else:
         step = agent.step + 1
         run.update(label, step=step, more=False, driver=Driver.STEPPING)
@@ -227,7 +227,7 @@ def _open_step(run: Run, label: Label) -> None:
 def _call_model(run: Run, label: Label) -> None:
     agent = run[label]
     if agent.stopping:
-        _close_step_and_turn(run, label, TurnOutcome.COMPLETED)
+        _close_step_and_turn(run, label)
         return
     run.update(label, answers=agent.answers + 1, driver=Driver.MODEL)
     run.update(label, wait=run.arrive(GateKind.MODEL, label))
@@ -239,10 +239,13 @@ def _take_answer(run: Run, label: Label) -> None:
     run.update(label, wait=None)
     if agent.stopping or outcome is None:
         run.silence("CANCEL-12", agent, "log", record="assistant/message")
-        _close_step_and_turn(run, label, TurnOutcome.COMPLETED)
+        _close_step_and_turn(run, label)
         return
     if outcome == ERROR:
-        _close_step_and_turn(run, label, TurnOutcome.ERROR)
+        if agent.steering:
+            run.mark("window", Window.STEER_INTO_FAILING_STEP)
+        run.update(label, driver=Driver.FAILING)
+        log.append(run, label, StepEnd(agent.turn, agent.step), _STEP_END)
         return
     starved = hits_max_tokens(outcome)
     tools = 0 if starved else tool_count(outcome)
@@ -253,27 +256,28 @@ def _take_answer(run: Run, label: Label) -> None:
         tools=tools,
         tool=0,
         max_tokens=agent.max_tokens or starved,
-        driver=Driver.TOOL if tools else Driver.ANSWERED,
+        driver=Driver.NEXT_TOOL if tools else Driver.ANSWERED,
     )
     answer = Text(f"{label}:{agent.answers}")
     log.append(run, label, AssistantMessage(answer), _ANSWER)
-    if tools:
+    if tools and not run[label].stopping:
         _call_tool(run, label)
 
 
 def _call_tool(run: Run, label: Label) -> None:
+    """Begin the next call of the batch; one that a stop keeps from beginning is logged with its aborted result."""
     agent = run[label]
-    if agent.stopping:
-        _cut_batch(run, label)
-        return
     n = agent.tool + 1
-    run.update(label, tool=n, driver=Driver.TOOL)
-    log.append(run, label, ToolCall(n), _TOOL_CALL)
-    if run[label].stopping:
-        log.append(run, label, ToolResult(n, ToolOutcome.ABORTED), _CUT_RESULT)
-        _cut_batch(run, label)
+    cut = agent.stopping
+    run.update(label, tool=n, driver=Driver.NEXT_TOOL if cut else Driver.TOOL)
+    log.append(run, label, ToolCall(n), _CUT_CALL if cut else _TOOL_CALL)
+    if not run[label].stopping:
+        run.update(label, wait=run.arrive(GateKind.TOOL, label))
         return
-    run.update(label, wait=run.arrive(GateKind.TOOL, label))
+    run.update(label, driver=Driver.NEXT_TOOL)
+    log.append(run, label, ToolResult(n, ToolOutcome.ABORTED), _CUT_RESULT)
+    if n == agent.tools:
+        _end_batch(run, label)
 
 
 def _take_result(run: Run, label: Label) -> None:
@@ -288,30 +292,28 @@ def _take_result(run: Run, label: Label) -> None:
     run.update(label, driver=Driver.NEXT_TOOL)
     log.append(run, label, ToolResult(agent.tool, outcome), _TOOL_RESULT)
     if last:
-        injection.commit_deferred(run, label)
-        agent = run.update(label, driver=Driver.ANSWERED, more=True)
-        if not agent.stopping:
+        _end_batch(run, label)
+        agent = run[label]
+        if not agent.stopping and not agent.steering:
             _end_step(run, label)
 
 
-def _cut_batch(run: Run, label: Label) -> None:
-    """Log a call and an aborted result for every call of the batch that did not begin."""
-    agent = run.update(label, driver=Driver.NEXT_TOOL)
-    for n in range(agent.tool + 1, agent.tools + 1):
-        log.append(run, label, ToolCall(n), _CUT_CALL)
-        log.append(run, label, ToolResult(n, ToolOutcome.ABORTED), _CUT_RESULT)
+def _end_batch(run: Run, label: Label) -> None:
+    """All results are in: log what was injected meanwhile."""
+    run.update(label, driver=Driver.ANSWERED, more=True)
     injection.commit_deferred(run, label)
-    run.update(label, driver=Driver.ANSWERED)
 
 
 def _end_step(run: Run, label: Label) -> None:
-    if run[label].stopping:
-        _close_step_and_turn(run, label, TurnOutcome.COMPLETED)
-        return
-    if _take_in_steering(run, label):
+    agent = run[label]
+    if agent.stopping:
+        _close_step_and_turn(run, label)
+    elif agent.steering:
         run.update(label, more=True)
-    agent = run.update(label, driver=Driver.BETWEEN_STEPS)
-    log.append(run, label, StepEnd(agent.turn, agent.step), _STEP_END)
+        _take_in_steering(run, label)
+    else:
+        run.update(label, driver=Driver.BETWEEN_STEPS)
+        log.append(run, label, StepEnd(agent.turn, agent.step), _STEP_END)
 
 
 def _between_steps(run: Run, label: Label) -> None:
@@ -322,14 +324,20 @@ def _between_steps(run: Run, label: Label) -> None:
         _close_turn(run, label, TurnOutcome.MAX_TOKENS if agent.max_tokens else TurnOutcome.COMPLETED)
 
 
-def _close_step_and_turn(run: Run, label: Label, outcome: TurnOutcome) -> None:
+def _close_step_and_turn(run: Run, label: Label) -> None:
+    """Close what a stop has left open, in one stretch."""
     agent = run[label]
     log.append(run, label, StepEnd(agent.turn, agent.step), _STEP_END)
-    if outcome is TurnOutcome.ERROR:
-        if agent.steering:
-            run.mark("window", Window.STEER_INTO_FAILING_STEP)
-        run.emit(label, AgentError(agent.ref, agent.step, ErrorSource.MODEL), _ERROR)
-    _close_turn(run, label, outcome)
+    _close_turn(run, label, TurnOutcome.COMPLETED)
+
+
+def _report_failure(run: Run, label: Label) -> None:
+    agent = run.update(label, driver=Driver.FAILED)
+    run.emit(label, AgentError(agent.ref, agent.step, ErrorSource.MODEL), _ERROR)
+
+
+def _close_failed_turn(run: Run, label: Label) -> None:
+    _close_turn(run, label, TurnOutcome.ERROR)
 
 
 def _close_turn(run: Run, label: Label, outcome: TurnOutcome) -> None:
@@ -377,6 +385,8 @@ _STRETCHES = {
     Driver.ANSWERED: _end_step,
     Driver.TOOL: _take_result,
     Driver.NEXT_TOOL: _call_tool,
+    Driver.FAILING: _report_failure,
+    Driver.FAILED: _close_failed_turn,
     Driver.BETWEEN_STEPS: _between_steps,
     Driver.FLUSHING: _flushed,
     Driver.BETWEEN_TURNS: _between_turns,

@@ -72,13 +72,17 @@ class Driver(IntEnum):
     """In a tool's body."""
     NEXT_TOOL = 9
     """A tool call ended and another one is to come."""
-    BETWEEN_STEPS = 10
+    FAILING = 10
+    """A failed step is closed; its failure is not reported."""
+    FAILED = 11
+    """A failure is reported; its turn is still open."""
+    BETWEEN_STEPS = 12
     """A step ended; whether another one follows is undecided."""
-    FLUSHING = 11
+    FLUSHING = 13
     """In the closing flush of a turn."""
-    BETWEEN_TURNS = 12
+    BETWEEN_TURNS = 14
     """The closing flush failed and was reported; whether another turn follows is undecided."""
-    EXITED = 13
+    EXITED = 15
     """Will never run again."""
 
 

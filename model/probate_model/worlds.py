@@ -24,9 +24,8 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from probate_model.alphabet.events import Event, Logged, Raised, ScopeCleanup, Settled, Snapshot
+from probate_model.alphabet.events import Event, Logged, Raised, ScopeCleanup, SessionCreated, Settled, Snapshot
 from probate_model.alphabet.items import BurstItem, Open
-from probate_model.alphabet.refusals import Refusal, code
 from probate_model.clauses import AT_REST, extra_clause
 from probate_model.machine import apply, bind, enabled, fire, settle
 from probate_model.reduction import hurry
@@ -146,13 +145,13 @@ class Worlds:
         silences: list[Silence] = list(self.silences)
         shown = self.view.event(event)
         for (world, rest), silent in self._next():
-            if shown is not None and same(rest[0].event, shown):
+            if shown is not None and rest[0].event == shown:
                 after.setdefault(Branch(world, rest[1:]), rest[0])
                 silences += (silence for silence in silent if silence.lasting)
                 if len(after) > BOUND:
                     raise TooManyWorlds(len(after))
         if not after:
-            return self._explain(event)
+            return self._explain(event if shown is None else shown)
         kept = tuple(dict.fromkeys(silences))
         return Worlds(after, self.view, kept, reduced=self.reduced), next(iter(after.values()))
 
@@ -261,19 +260,29 @@ class Worlds:
         if (divergence := broken(silence for _, silences in ways for silence in silences)) is not None:
             return divergence
         if allowed:
-            due = next((e for e in allowed if subject_of(e.event) == subject), allowed[0])
+            due = next((e for e in allowed if subject_of(e.event) == subject), None)
+            if due is None and isinstance(event, SessionCreated):
+                # Nobody has heard of the agent yet: it is a creation that was to be refused.
+                due = next((e for e in allowed if isinstance(e.event, Settled) and _is_refusal(e.event)), None)
+            due = due or allowed[0]
             return Divergence(due.demand.clause, Reason.DUE, event, events)
         return Divergence(extra_clause(event.event), Reason.EXTRA, event, ())
 
     def _too_early(self, event: Event, events: tuple[Event, ...]) -> Divergence | None:
         """Explain an event, or another end of the same call, that is only allowed later."""
         subject = subject_of(event)
-        ahead = [(branch.rest, self.show(settle(_opened(branch.world)).expected)) for branch in self.branches]
+        ahead = [
+            (branch.rest, self.show((*settle(branch.world).expected, *settle(_opened(branch.world)).expected)))
+            for branch in self.branches
+        ]
         for rest, later in ahead:
             for expected in (*rest, *later):
-                if not same(expected.event, event):
+                if expected.event != event:
                     continue
-                if not rest or expected in rest:
+                # Inside of a dispatch no other activity can come between: the call that is due there did it.
+                if expected in rest[1:] and rest[0].demand.clause == "EVENT-01":
+                    return Divergence(rest[0].demand.clause, Reason.DUE, event, events)
+                if not rest or expected in rest or _in_dispatch(rest[0].event):
                     return Divergence(expected.demand.edge, Reason.EARLY, event, events)
                 # It is in the middle of a stretch: of somebody else's, or of its own, the rest of which is missing.
                 if subject_of(rest[0].event) == subject:
@@ -287,15 +296,13 @@ class Worlds:
         return None
 
 
-def same(expected: Event, seen: Event) -> bool:
-    """Tell whether an observed event is the expected one; an unspecified code matches every code."""
-    if expected == seen:
-        return True
-    if not (isinstance(expected, Settled) and isinstance(seen, Settled)):
-        return False
-    if not (isinstance(expected.outcome, Raised) and isinstance(seen.outcome, Raised)):
-        return False
-    return expected.call == seen.call and seen.outcome.code == code(Refusal.UNSPECIFIED)
+def _is_refusal(event: Event) -> bool:
+    return isinstance(event, Settled) and isinstance(event.outcome, Raised)
+
+
+def _in_dispatch(event: Event) -> bool:
+    """Tell whether an event is the settlement of an op that a reaction did, inside of a dispatch."""
+    return isinstance(event, Settled) and "." in event.call
 
 
 def subject_of(event: Event) -> str:

@@ -201,7 +201,7 @@ def test_a_lie_that_only_another_order_before_it_explains_passes() -> None:
         assert examined.verdict is Verdict.PASS
 
 
-def test_a_code_that_the_backend_can_not_tell_matches_every_code() -> None:
+def test_a_code_that_is_not_claimed_matches_every_code_and_a_claimed_one_must_be_told() -> None:
     def unspecified(events: list[Event]) -> list[Event]:
         return [
             Settled(one.call, Raised(Code("unspecified"))) if isinstance(one, Settled) and one.call == "k" else one
@@ -209,7 +209,12 @@ def test_a_code_that_the_backend_can_not_tell_matches_every_code() -> None:
         ]
 
     trace = Trace(items=items("create c a\nsettle\ncreate k a"))
-    assert judged(showing(unspecified), trace=trace).verdict is Verdict.PASS
+    unclaimed = Unclaimed(codes=("id-exists",))
+    view = view_of(Manifest(name="m", version="1", language="c", unclaimed=unclaimed))
+    assert judged(showing(unspecified), trace=trace, view=view).verdict is Verdict.PASS
+    claimed = judged(showing(unspecified), trace=trace).divergence
+    assert claimed is not None
+    assert (claimed.clause, claimed.reason, claimed.field) == ("CREATE-05", Reason.FIELD, "outcome")
     other = showing(lambda events: [event("settled k raised aborted")])
     found = judged(other, trace=trace).divergence
     assert found is not None

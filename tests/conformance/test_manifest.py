@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 from pydantic import ValidationError
 
 from probate_conformance.generation import Palette, generate
-from probate_conformance.manifest import FEATURES, OP_NAMES, Manifest, Unclaimed
-from probate_conformance.trace import ops_of
-from probate_conformance.view import claimed_clauses, field_names, view_of
-from probate_model.alphabet.events import EVENT_KINDS, Settled, Snapshot, Status
+from probate_conformance.manifest import FEATURES, FIELDS, OP_NAMES, Manifest, Unclaimed
+from probate_conformance.trace import EVENT_CLASSES, ops_of
+from probate_conformance.view import claimed_clauses, view_of
+from probate_model.alphabet.events import Listed, Settled, Snapshot, Status
 from probate_model.alphabet.gates import GateKind
 from probate_model.alphabet.items import Hold, Open, Plan, React, Reject, Release, Throw
 from probate_model.alphabet.ops import ByAgent, Create, CreationSignal, Op, Setup
@@ -172,8 +174,14 @@ def test_a_clause_that_needs_what_is_not_claimed_is_not_claimed(
     assert claimed["CREATE-01"]
 
 
-def test_every_field_that_can_be_left_unclaimed_is_one_of_an_event_or_of_a_snapshot() -> None:
-    assert {name.partition(":")[0] for name in field_names()} == {*EVENT_KINDS, "snapshot"} - {
-        "settled",
-        "scope/cleanup",
-    }
+def test_every_field_that_can_be_left_unclaimed_exists_and_names_clauses_that_do() -> None:
+    existing = {f"{kind}:{field.name}" for kind, cls in EVENT_CLASSES.items() for field in fields(cls)}
+    existing |= {f"snapshot:{field.name}" for field in fields(Listed)}
+    assert set(FIELDS) <= existing
+    assert all(clause in CLAUSES for clauses in FIELDS.values() for clause in clauses)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_field_that_is_not_claimed_takes_its_clauses_along(field: str) -> None:
+    claimed = claimed_clauses(manifest(fields=(field,)), "core")
+    assert [clause for clause in FIELDS[field] if claimed[clause]] == []

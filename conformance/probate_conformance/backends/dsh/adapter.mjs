@@ -268,11 +268,10 @@ class World {
   #begin(item, self) {
     const find = (label) => (label === 'this' ? self : this.#creations.get(label))
     const withHandle = (label) => (find(label)?.bound ? find(label) : undefined)
-    const withAgent = (label) => (label === 'this' ? self : withHandle(label))
     const refused = (creation) => self && !creation.begun // at its begin: nothing is there that an action could name
     switch (item.item) {
       case 'create': {
-        const by = item.by.owner === undefined ? withAgent(item.by.agent) : this.#owners.get(item.by.owner)
+        const by = item.by.owner === undefined ? withHandle(item.by.agent) : this.#owners.get(item.by.owner)
         return by && this.#create(item, by.agents)
       }
       case 'abort': {

@@ -226,6 +226,11 @@ class Subject:
             return this
         return self._handles[name].agent if name in self._bound else None
 
+    def _handle(self, name: Label, this: reference.Agent | None) -> reference.Handle | None:
+        """Give the handle of an agent whose creation had returned at the last settle."""
+        label = self._labels.get(this) if name == THIS and this is not None else name
+        return self._handles[label] if label in self._bound else None
+
     def _creation(self, name: Label, this: reference.Agent | None) -> tuple[Label, reference.Creation] | None:
         label = self._labels.get(this) if name == THIS and this is not None else name
         creation = self._creations.get(label) if label is not None else None
@@ -252,9 +257,9 @@ class Subject:
                 if agent is not None:
                     self._on_agent(op, agent)
             case Dispose():
-                label = self._labels.get(this) if op.agent == THIS and this is not None else op.agent
-                if label in self._bound:
-                    self._follow(op.label, self._handles[label].dispose())
+                handle = self._handle(op.agent, this)
+                if handle is not None:
+                    self._follow(op.label, handle.dispose())
             case UnloadOwner():
                 self._follow(op.label, self.runtime.owner(op.owner).unload())
             case UnloadProvider():
@@ -297,7 +302,8 @@ class Subject:
             case ByOwner(name):
                 owner = self.runtime.owner(name)
             case ByAgent(label):
-                owner = self._named(label, this)
+                handle = self._handle(label, this)
+                owner = None if handle is None else handle.agent
         if owner is None:
             return
         signal = None
