@@ -10,7 +10,7 @@ from probate_conformance.backends.reference.known_bad.patching import Patches
 from probate_conformance.backends.reference.known_bad.variant import Family
 from probate_reference import teardown
 from probate_reference.lifecycle import Lifecycle
-from probate_reference.owners import Incarnation, Provider, Unload
+from probate_reference.owners import Incarnation, Provider
 from probate_reference.refusals import OwnerDisposed, ProviderInactive
 
 OWNERS: Final = Family()
@@ -36,24 +36,22 @@ def _(patches: Patches) -> None:
 
 
 @OWNERS.variant(
-    "provider-forgets-setups",
+    "provider-waits-for-setups",
     "M49",
-    "OWNER-05",
-    "The provider's unload neither ends nor awaits the creations that are in their setup.",
+    "CREATE-10",
+    "The provider's unload lets setups go on, and waits for one that never returns.",
     needs="gate",
 )
 def _(patches: Patches) -> None:
-    # It goes by the agents, and these are none yet.
-    unload = Incarnation.unload
-
-    def unloading(incarnation: Incarnation) -> Unload:
-        if incarnation._ended is ProviderInactive and incarnation.active:
-            for lifecycle in tuple(incarnation._members):
-                if lifecycle.setup_scope is not None:
-                    incarnation.release(lifecycle)
-        return unload(incarnation)
-
-    patches.replace(Incarnation, "unload", unloading)
+    # It calls the creations off, and leaves what they are in the middle of.
+    patches.edit(
+        Lifecycle,
+        "deactivate",
+        (
+            "if self.setup_scope is not None:",
+            "if self.setup_scope is not None and not isinstance(cause, ProviderInactive):",
+        ),
+    )
 
 
 @OWNERS.variant(
@@ -118,7 +116,7 @@ def _(patches: Patches) -> None:
 @OWNERS.variant(
     "owner-publishes-what-is-pending",
     "C7",
-    "CREATE-14",
+    "CREATE-09",
     "An owner's unload does not call off pending creations at once, and they are announced.",
     needs="burst",
 )

@@ -19,12 +19,16 @@ PUBLICATION: Final = Family()
     "called-off-setup-is-published",
     "M39",
     "CREATE-14",
-    "A creation that was called off during its setup is announced all the same.",
+    "A creation whose signal fires during its setup is announced all the same.",
     needs="gate",
 )
 def _(patches: Patches) -> None:
     # Whether it is still wanted is asked before the setup, and not again after it.
-    patches.edit(Lifecycle, "run", ("if self.wanted():", "if self.wanted() or self.setup is not None:"))
+    patches.edit(
+        Lifecycle,
+        "run",
+        ("if self.wanted():", "if self.wanted() or (self.setup and isinstance(self.failure, Aborted)):"),
+    )
 
 
 @PUBLICATION.variant(
@@ -41,7 +45,12 @@ def _(patches: Patches) -> None:
         "publish",
         (
             "if lifecycle.wanted():",
-            "if lifecycle.wanted() or (lifecycle.core.published and isinstance(lifecycle.failure, _Disposed)):",
+            """
+            if lifecycle.core.published and isinstance(lifecycle.failure, _Disposed):
+                lifecycle.core.stop()
+                lifecycle.settle_creation()
+            if lifecycle.wanted():
+            """,
         ),
         _Disposed=LifecycleDisposed,
     )
@@ -161,15 +170,16 @@ def _(patches: Patches) -> None:
     "rollback-hides-the-failure",
     "M48",
     "CREATE-08",
-    "A creation whose setup or listener throws raises lifecycle-disposed, and not what was thrown.",
+    "A creation that a listener vetoes raises lifecycle-disposed, and not what was thrown.",
+    needs="reaction",
 )
 def _(patches: Patches) -> None:
     # Ending the lifecycle has a reason of its own, and it comes first.
     fail = creation._fail
 
     def failing(lifecycle: Lifecycle, raised: BaseException, place: str) -> None:
-        if is_failure(raised) and not isinstance(raised, Refusal):
-            lifecycle.begin_teardown()
+        if place == "publication" and is_failure(raised) and not isinstance(raised, Refusal):
+            lifecycle.deactivate(LifecycleDisposed("vetoed"))
         fail(lifecycle, raised, place)
 
     patches.replace(creation, "_fail", failing)

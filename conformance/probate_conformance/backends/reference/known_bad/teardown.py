@@ -292,9 +292,16 @@ def _(patches: Patches) -> None:
     "disposal-forgets-the-turn",
     "D.2",
     "DISPOSE-02",
-    "Disposal does not fire the signal of the turn in progress.",
+    "Disposal does not tell the work of the turn in progress, which goes on.",
     needs="gate",
 )
 def _(patches: Patches) -> None:
-    # The driver is only woken, and it is not asleep.
-    patches.edit(Core, "stop", ("if self.turn is not None:", "if False:"))
+    # The turn ends where it looks, but nobody tells those who wait.
+    patches.edit(
+        Core,
+        "stop",
+        (
+            "self.turn.signal._fire(AbortCause.DISPOSED)",
+            "self.turn.signal._cause = self.turn.signal._cause or AbortCause.DISPOSED",
+        ),
+    )
