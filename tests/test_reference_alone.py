@@ -1,0 +1,23 @@
+"""The reference stands alone: its own tests pass where there is neither model nor kit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+WITHOUT = """
+import sys
+sys.modules["probate_model"] = sys.modules["probate_conformance"] = None
+import pytest
+sys.exit(pytest.main(["-q", "-p", "no:probate", "-p", "no:cacheprovider", "--no-cov", "tests/reference"]))
+"""
+"""Importing a module that is None in ``sys.modules`` fails as if it did not exist."""
+
+
+def test_the_reference_needs_neither_the_model_nor_the_kit() -> None:
+    run = subprocess.run([sys.executable, "-c", WITHOUT], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
+    assert " passed" in run.stdout
