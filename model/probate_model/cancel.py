@@ -20,7 +20,7 @@ from probate_model.clauses import demand
 from probate_model.references import on_agent
 from probate_model.run import Run
 from probate_model.windows import Window
-from probate_model.world import Agent, Driver, Stage
+from probate_model.world import Agent, Aside, Driver, Stage
 
 _REQUESTED = demand("CANCEL-01", edge="CANCEL-01", cause="CANCEL-11")
 _RETURNED = demand("CANCEL-09", outcome="CANCEL-09")
@@ -34,7 +34,7 @@ def cancel(run: Run, op: Cancel) -> bool:
     label = agent.label
     _mark_window(run, agent)
     active = agent.armed
-    run.update(label, cancelled=True)
+    run.update(label, aside=Aside(cancelled=True, swept=agent.aside.swept))
     pre_run = not active and bool(agent.queued or agent.steering)
     if pre_run:
         run.update(label, marker=True)
@@ -42,12 +42,12 @@ def cancel(run: Run, op: Cancel) -> bool:
         run.emit(label, CancelRequested(agent.ref, op.cause), _REQUESTED)
     else:
         over = agent.status is Status.RUNNING or agent.driver in (Driver.FLUSHING, Driver.BETWEEN_TURNS)
-        clause = agent.swept or ("CANCEL-08" if over else "CANCEL-02")
+        clause = agent.aside.swept or ("CANCEL-08" if over else "CANCEL-02")
         run.silence(clause, agent, "agent/cancel-requested")
     swept = run[label]
     if swept.queued or swept.steering:
         clause = "CANCEL-03" if swept.queued else "CANCEL-10"
-        run.update(label, queued=(), steering=(), swept=clause)
+        run.update(label, queued=(), steering=(), aside=Aside(cancelled=True, swept=clause))
         run.silence(clause, swept, "log", record="turn/start")
         run.silence(clause, swept, "agent/status", status=Status.RUNNING)
         for text in (*swept.queued, *swept.steering):

@@ -43,7 +43,7 @@ from probate_model.alphabet.names import Label, Text
 from probate_model.clauses import demand
 from probate_model.run import Run
 from probate_model.windows import Window
-from probate_model.world import Agent, Driver
+from probate_model.world import Agent, Aside, Driver
 
 _RUNNING = demand("TURN-01", edge="TURN-09")
 _RUNNING_AFTER_CANCEL = demand("CANCEL-04", edge="TURN-09")
@@ -110,7 +110,7 @@ def next_turn(run: Run, label: Label, because: str = "TURN-02") -> None:
     ``because`` is the clause by which a turn is to follow, if one does.
     """
     agent = run[label]
-    if agent.cancelled and because != "INBOX-07":
+    if agent.aside.cancelled and because != "INBOX-07":
         because = "CANCEL-04"
     if agent.status is Status.DISPOSED:
         _exit(run, label)
@@ -124,7 +124,7 @@ def next_turn(run: Run, label: Label, because: str = "TURN-02") -> None:
         run.silence(clause, agent, "agent/status", lasting=False, status=Status.IDLE)
     run.update(label, armed=True, fired=None, status=Status.RUNNING)
     if agent.status is Status.IDLE:
-        due = _RUNNING_AFTER_CANCEL if agent.cancelled else _RUNNING
+        due = _RUNNING_AFTER_CANCEL if agent.aside.cancelled else _RUNNING
         run.emit(label, StatusChanged(agent.ref, Status.RUNNING), due)
     agent = run[label]
     if agent.status is Status.DISPOSED:
@@ -152,8 +152,8 @@ def _exit(run: Run, label: Label) -> None:
 def _park(run: Run, label: Label) -> None:
     agent = run[label]
     after_failed_flush = agent.driver is Driver.BETWEEN_TURNS
-    if agent.swept:
-        run.silence(agent.swept, agent, "log", lasting=False, record="turn/start")
+    if agent.aside.swept:
+        run.silence(agent.aside.swept, agent, "log", lasting=False, record="turn/start")
     run.update(label, driver=Driver.PARKED)
     idle.become_idle(run, label, after_failed_flush=after_failed_flush)
 
@@ -180,10 +180,10 @@ def _log_prompt(run: Run, label: Label) -> None:
     if agent.stopping:
         _close_turn(run, label, TurnOutcome.COMPLETED)
         return
-    run.update(label, prompt=None, driver=Driver.BEFORE_STEP, cancelled=False, swept="")
+    run.update(label, prompt=None, driver=Driver.BEFORE_STEP, aside=Aside())
     for text in agent.queued:
         run.silence("INBOX-06", agent, "log", text=text)
-    due = _PROMPT_AFTER_CANCEL if agent.cancelled else _PROMPT
+    due = _PROMPT_AFTER_CANCEL if agent.aside.cancelled else _PROMPT
     log.append(run, label, UserMessage(agent.prompt or Text("")), due)
 
 

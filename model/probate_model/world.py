@@ -14,7 +14,7 @@ exactly one of them.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 from probate_model.alphabet.editions import EDITION_2026_06, Edition
 from probate_model.alphabet.events import Settlement, Status, StopCause
@@ -130,6 +130,28 @@ class Origin(NamedTuple):
     parent: Label | None
 
 
+@final
+class Aside:
+    """What is remembered of an agent only to name the clause by which something is due or silent.
+
+    It decides nothing, so all asides are equal: worlds that differ in nothing else are one world.
+    """
+
+    __slots__ = ("cancelled", "swept")
+
+    def __init__(self, *, cancelled: bool = False, swept: str = "") -> None:
+        self.cancelled = cancelled
+        """A cancel came since the last turn began."""
+        self.swept = swept
+        """The clause by which what that cancel swept may not run."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Aside)
+
+    def __hash__(self) -> int:
+        return 0
+
+
 class Agent(NamedTuple):
     """One creation and the agent that came of it, from the begin of the call to the end of its scope."""
 
@@ -155,10 +177,8 @@ class Agent(NamedTuple):
     queued: tuple[Text, ...] = ()
     steering: tuple[Text, ...] = ()
     marker: bool = False
-    cancelled: bool = False
-    """A cancel came since the last turn began; decides nothing but the clause by which the next one is due."""
-    swept: str = ""
-    """The clause by which what that cancel swept may not run; decides nothing."""
+    aside: Aside = Aside()
+    """What names the clauses of what comes next; see ``Aside``."""
     # the driver and its turn
     driver: Driver = Driver.NONE
     armed: bool = False
