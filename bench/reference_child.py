@@ -97,8 +97,11 @@ async def one_by_one(count: int, prompt: bool) -> Answer:
     return {"seconds": seconds, "count": count, "calls": model.calls, "left": left, "warmed": warmed}
 
 
-async def unload(count: int) -> Answer:
-    """Unload the provider while every agent is in a turn."""
+async def unload(count: int, collector: bool = True) -> Answer:
+    """Unload the provider while every agent is in a turn.
+
+    :param collector: whether Python's garbage collector may run meanwhile, as it does by default
+    """
     model = Model(waits=True)
     async with Runtime(model) as runtime:
         owner = runtime.owner("me")
@@ -112,9 +115,12 @@ async def unload(count: int) -> Answer:
         counts = Counts(runtime)
         running = sum(agent.status.value == "running" for agent in runtime.agents.list())
         gc.collect()
+        if not collector:
+            gc.disable()
         began = time.perf_counter()
         await runtime.provider.unload()
         seconds = time.perf_counter() - began
+        gc.enable()
         left = len(runtime.agents) + len(runtime.sessions) + runtime.statistics().lifecycles
     return {
         "seconds": seconds,
@@ -173,7 +179,7 @@ def _asked(question: dict[str, Any]) -> Callable[[], Awaitable[Answer]]:
         case "create-prompt-dispose":
             return partial(one_by_one, count, True)
         case "unload":
-            return partial(unload, count)
+            return partial(unload, count, question["collector"])
         case "memory":
             return partial(memory, count, question["cycles"])
         case other:
