@@ -213,7 +213,7 @@ def _ends(section: Section, unloads: dict[str, dict[int, list[Answer]]]) -> None
         for count, _, _ in SIZES:
             answers = by_count.get(count, [])
             if not answers:
-                rows.append((f"{count:,}, {name}", "not in time", "", ""))
+                rows.append((f"{count:,}, {name}", "not done", "", ""))
                 continue
             best = min(answer["seconds"] for answer in answers)
             each[name, count] = best / count
