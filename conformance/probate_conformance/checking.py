@@ -7,83 +7,57 @@ confirmed failure of each clause is shrunk, to the smallest trace that fails by 
 A backend that breaks, or is silent, costs a deadline each time. So the run gives up on one that breaks in three traces
 one after the other, or in 25 all told, and shrinking gives up when three candidates broke.
 
+Running a trace and making something of it are two things. ``Runner`` runs: what one number of a plan shows depends on
+nothing else, so it can be done anywhere. ``Tally`` takes what was shown in order of number and nothing else, so what a
+run comes to is the same whoever ran the traces, and in which order. Here both are done in turn; ``spreading`` has many
+runners.
+
 All of it is one conversation, so it runs wherever the backend lives.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import Final
 
 from probate_conformance.generation import Palette, generate_rehearsed
 from probate_conformance.lockstep import Examined, Verdict, examine
 from probate_conformance.manifest import Manifest
 from probate_conformance.rehearsal import Rehearsal
-from probate_conformance.report import AT_FIRST_FAILURE, INTERRUPTED, Trouble
+from probate_conformance.report import AT_FIRST_FAILURE, Trouble
 from probate_conformance.shrinking import shrinking
-from probate_conformance.story import seen_line
-from probate_conformance.trace import ExpectedDivergence, Trace
+from probate_conformance.story import seen_line, story
+from probate_conformance.trace import ExpectedDivergence, Trace, dangling
 from probate_conformance.view import view_of
 from probate_conformance.wire import Command, Reply
-from probate_model.alphabet.items import Item, Settle
+from probate_model.alphabet.events import Raised, Settled
+from probate_model.alphabet.items import BurstItem, Item, React, Reject, Settle, Throw
+from probate_model.alphabet.names import Label
+from probate_model.alphabet.ops import UnloadProvider
+from probate_model.clauses import CLAUSES
 from probate_model.worlds import View
 
 BROKEN_IN_A_ROW: Final = 3
 """After how many broken traces one after the other a run gives up on a backend."""
 BROKEN_IN_ALL: Final = 25
 """After how many broken traces a run gives up on a backend."""
+UNLIMITED: Final = 1_000_000_000
+"""The number of traces of a plan that has a time and no number."""
 MOST_KEPT: Final = 5
 """Of how many traces that neither passed nor failed the trace itself is kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A confirmed failure, shrunk, with what its last run showed."""
+    """A confirmed failure, with what its last run showed."""
 
     clause: str
     number: int
     trace: Trace
-    examined: Examined
-
-
-@dataclass(slots=True)
-class Checked:
-    """What a run showed, so far."""
-
-    planned: int = 0
-    """How many runs there are to be."""
-    traces: int = 0
-    steps: int = 0
-    voids: int = 0
-    bursts: int = 0
-    searched: int = 0
-    demanded: Counter[str] = field(default_factory=Counter)
-    failed: Counter[str] = field(default_factory=Counter)
-    unknown: Counter[str] = field(default_factory=Counter)
-    marks: Counter[str] = field(default_factory=Counter)
-    """The windows, holds and reactions that were reached, and the ops and refusals that were carried out."""
-    cases: list[Case] = field(default_factory=list)
-    troubles: list[Trouble] = field(default_factory=list)
-    broken: int = 0
-    shrinking: str | None = None
-    """The clause whose failure is being shrunk at the moment."""
-    ended: str | None = None
-    """Why not all was run that was planned."""
-    gave_up: bool = False
-    """Whether that was because the backend broke too often."""
-
-    def count(self, examined: Examined) -> None:
-        """Add what one run of one trace showed."""
-        self.traces += 1
-        self.steps += examined.steps
-        self.voids += examined.voids
-        self.bursts += len(examined.exchanges)
-        self.searched += examined.searched
-        self.demanded.update(examined.demanded)
-        self.unknown.update(examined.unknown)
-        self.marks.update(examined.marks)
+    story: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +71,21 @@ class Plan:
     schedules: int = 1
     """How many schedules each trace runs under; the first is the backend's default."""
     stop_at_first: bool = False
+    seconds: float | None = None
+    """After what time no more is run."""
+    only: tuple[str, ...] = ()
+    """Patterns of the ids of the clauses to judge; all if there are none."""
+    expected: Mapping[str, str] = field(default_factory=dict)
+    """The clauses that are known to fail, each with the reason."""
 
     @property
     def runs(self) -> int:
         """How many runs there are: every trace under every schedule."""
         return self.cases * self.schedules
+
+    def judges(self, clause: str) -> bool:
+        """Tell whether a clause is one to judge. A defect of the model's annotations always is."""
+        return not self.only or clause not in CLAUSES or any(fnmatchcase(clause, pattern) for pattern in self.only)
 
     def trace(self, number: int, manifest: Manifest) -> Trace:
         """Give the trace of the ``number``-th run; see ``rehearsed``."""
@@ -132,15 +116,232 @@ def apart(items: tuple[Item, ...]) -> Generator[Item, None, None]:
             yield Settle()
 
 
+@dataclass(slots=True)
+class Ran:
+    """What one run of a plan showed, a failure confirmed."""
+
+    number: int
+    verdict: Verdict
+    reason: str
+    """Why it neither passed nor failed."""
+    broke: bool
+    steps: int
+    voids: int
+    bursts: int
+    searched: int
+    demanded: Counter[str]
+    unknown: Counter[str]
+    marks: Counter[str]
+    clause: str | None = None
+    """The clause that it fails by."""
+    trace: Trace | None = None
+    """The trace; none if it passed, or failed by a clause that is not judged."""
+    story: str = ""
+    """Of a failure that is judged."""
+
+
+@dataclass(slots=True)
+class Checked:
+    """What a run showed, so far."""
+
+    manifest: Manifest | None = None
+    """What the backend said of itself; none if it never came to that."""
+    planned: int = 0
+    """How many runs there are to be."""
+    traces: int = 0
+    steps: int = 0
+    voids: int = 0
+    bursts: int = 0
+    searched: int = 0
+    demanded: Counter[str] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+    aside: Counter[str] = field(default_factory=Counter)
+    """How many traces ended at clauses that are not judged."""
+    unknown: Counter[str] = field(default_factory=Counter)
+    marks: Counter[str] = field(default_factory=Counter)
+    """The windows, holds and reactions that were reached, and the ops and refusals that were carried out."""
+    cases: list[Case] = field(default_factory=list)
+    """The first failure of each clause, in order of number; shrunk, once that is done."""
+    troubles: list[Trouble] = field(default_factory=list)
+    broken: int = 0
+    shrinking: str | None = None
+    """The clause whose failure is being shrunk at the moment."""
+    ended: str | None = None
+    """Why not all was run that was planned."""
+    gave_up: bool = False
+    """Whether that was because the backend broke too often."""
+
+    def replace(self, case: Case) -> None:
+        """Take a case for the one of its clause."""
+        self.cases = [case if other.clause == case.clause else other for other in self.cases]
+
+
 Progress = Callable[[Checked], None]
+Stop = Callable[[], str | None]
+"""Tells why to end early; none to go on."""
 
 
 def _silent(checked: Checked) -> None:
     del checked
 
 
-def _never() -> bool:
-    return False
+def _never() -> None:
+    return None
+
+
+@dataclass(slots=True)
+class Runner:
+    """Runs single traces of a plan on a backend. Its methods are conversations."""
+
+    manifest: Manifest
+    plan: Plan
+    name: str
+    """By which cases call the backend."""
+    view: View = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.view = view_of(self.manifest)
+
+    def run(self, number: int) -> Generator[Command, Reply, Ran]:
+        """Run one trace, and run it again if it fails.
+
+        :raises Exception: only what is a defect of ours, with a note of the trace that shows it
+        """
+        try:
+            trace, rehearsals = self.plan.rehearsed(number, self.manifest)
+            examined = yield from examine(trace, self.view, rehearsals)
+            ran = Ran(
+                number=number,
+                verdict=examined.verdict,
+                reason=examined.reason,
+                broke=examined.broke is not None,
+                steps=examined.steps,
+                voids=examined.voids,
+                bursts=len(examined.exchanges),
+                searched=examined.searched,
+                demanded=examined.demanded,
+                unknown=examined.unknown,
+                marks=marks(examined),
+            )
+            if examined.divergence is not None:
+                yield from self._confirm(trace, examined.divergence.clause, ran)
+            elif examined.verdict is not Verdict.PASS:
+                ran.trace = trace
+        except Exception as error:
+            error.add_note(f"checking {self.name}, seed {self.plan.seed}, trace {number}")
+            raise
+        return ran
+
+    def _confirm(self, trace: Trace, clause: str, ran: Ran) -> Generator[Command, Reply, None]:
+        ran.clause = clause
+        if not self.plan.judges(clause):
+            return
+        again = yield from examine(trace, self.view)
+        if again.divergence is None or again.divergence.clause != clause:
+            ran.verdict, ran.broke = Verdict.INCONCLUSIVE, again.broke is not None
+            ran.reason = f"failed by {clause} in one of two runs"
+            ran.trace = trace
+            return
+        ran.trace = with_expectation(trace, again, self.name)
+        ran.story = story(trace, again)
+
+    def shrink(self, case: Case, go_on: Callable[[], bool]) -> Generator[Command, Reply, Case]:
+        """Shrink a case; the same case if it does not fail this time.
+
+        :param go_on: asked before each candidate; the smallest trace so far is given if it says no
+        """
+        trace = without_dangling(case.trace)
+        examined = yield from examine(trace, self.view)
+        if examined.divergence is None or examined.divergence.clause != case.clause:
+            return case
+        smallest, shown = yield from shrunk(trace, examined, self.view, go_on)
+        return replace(case, trace=with_expectation(smallest, shown, self.name), story=story(smallest, shown))
+
+
+_LAST: Final = Label("end")
+
+
+def marks(examined: Examined) -> Counter[str]:
+    """Count what a run came to: windows, holds and reactions, what was carried out and what was void, and refusals.
+
+    The epilogue is no item of the trace, so what it carries out is not counted.
+    """
+    counted = Counter(examined.marks)
+    for exchange in examined.exchanges:
+        if not (_is_last(exchange.sent) or _is_last(exchange.void)):
+            counted.update([f"op:{item.item}" for item in exchange.sent])
+            counted.update([f"void:{item.item}" for item in exchange.void])
+        for event in exchange.events:
+            if isinstance(event, Settled) and isinstance(event.outcome, Raised):
+                counted[f"code:{event.outcome.code.partition(':')[0]}"] += 1
+    return counted
+
+
+def _is_last(items: tuple[BurstItem, ...]) -> bool:
+    """Tell whether these are items of the epilogue, which ends with the unload of the provider."""
+    return bool(items) and isinstance(items[-1], UnloadProvider) and items[-1].label == _LAST
+
+
+@dataclass(slots=True)
+class Tally:
+    """Makes something of what traces showed; takes them in order of number."""
+
+    plan: Plan
+    checked: Checked
+    in_a_row: int = field(default=0, init=False)
+
+    def add(self, ran: Ran) -> Case | None:
+        """Add what one run showed. Gives a case if it is the first of its clause, which is then to be shrunk."""
+        checked = self.checked
+        checked.traces += 1
+        checked.steps += ran.steps
+        checked.voids += ran.voids
+        checked.bursts += ran.bursts
+        checked.searched += ran.searched
+        checked.demanded.update(ran.demanded)
+        checked.unknown.update(ran.unknown)
+        checked.marks.update(ran.marks)
+        checked.broken += ran.broke
+        self.in_a_row = self.in_a_row + 1 if ran.broke else 0
+        if ran.verdict is Verdict.PASS:
+            return None
+        if ran.verdict is not Verdict.FAIL:
+            kept = ran.trace if len(checked.troubles) < MOST_KEPT else None
+            checked.troubles.append(
+                Trouble(verdict=ran.verdict, number=ran.number, reason=ran.reason, case=kept),
+            )
+            return None
+        assert ran.clause is not None
+        if ran.trace is None:
+            checked.aside[ran.clause] += 1
+            return None
+        checked.failed[ran.clause] += 1
+        if checked.failed[ran.clause] > 1:
+            return None
+        case = Case(ran.clause, ran.number, ran.trace, ran.story)
+        checked.cases.append(case)
+        return case
+
+    def ended(self, why: str | None) -> bool:
+        """Tell whether the run has come to its end; if that is before all was run, the reason is noted.
+
+        :param why: a reason from outside
+        """
+        checked = self.checked
+        gives_up = self._gives_up()
+        if checked.traces >= self.plan.runs:
+            return True
+        if self.plan.stop_at_first and any(clause not in self.plan.expected for clause in checked.failed):
+            why = why or AT_FIRST_FAILURE
+        checked.ended = why or gives_up
+        return checked.ended is not None
+
+    def _gives_up(self) -> str | None:
+        in_a_row, in_all = self.in_a_row >= BROKEN_IN_A_ROW, self.checked.broken >= BROKEN_IN_ALL
+        self.checked.gave_up = in_a_row or in_all
+        if in_a_row:
+            return f"the backend broke, or was silent, in {BROKEN_IN_A_ROW} traces one after the other"
+        return f"the backend broke, or was silent, in {BROKEN_IN_ALL} traces" if in_all else None
 
 
 def check(
@@ -149,7 +350,7 @@ def check(
     progress: Progress = _silent,
     *,
     name: str | None = None,
-    stop: Callable[[], bool] = _never,
+    stop: Stop = _never,
     checked: Checked | None = None,
 ) -> Generator[Command, Reply, Checked]:
     """Run a plan. A conversation; gives what it showed.
@@ -157,86 +358,26 @@ def check(
     :param manifest: what the backend said of itself
     :param progress: called after every trace, and after every candidate of shrinking
     :param name: the name that cases call the backend by; that of its manifest if none is given
-    :param stop: asked between traces whether to end early
+    :param stop: asked between traces why to end early
     :param checked: what the results are written into, for a caller who must have them even if the backend raises
     """
-    run = _Run(manifest, plan, progress, name or manifest.name, stop, checked or Checked())
-    return (yield from run.all())
+    checked = checked or Checked()
+    checked.manifest, checked.planned = manifest, plan.runs
+    runner, tally = Runner(manifest, plan, name or manifest.name), Tally(plan, checked)
 
+    def go_on() -> bool:
+        progress(checked)
+        return stop() is None
 
-@dataclass(slots=True)
-class _Run:
-    manifest: Manifest
-    plan: Plan
-    progress: Progress
-    name: str
-    stop: Callable[[], bool]
-    checked: Checked
-    view: View = field(init=False)
-    in_a_row: int = 0
-
-    def __post_init__(self) -> None:
-        self.view = view_of(self.manifest)
-        self.checked.planned = self.plan.runs
-
-    def all(self) -> Generator[Command, Reply, Checked]:
-        checked = self.checked
-        for number in range(self.plan.runs):
-            trace, rehearsals = self.plan.rehearsed(number, self.manifest)
-            examined = yield from examine(trace, self.view, rehearsals)
-            checked.count(examined)
-            self._note_broken(examined)
-            if examined.verdict is not Verdict.PASS:
-                yield from self._look_closer(trace, number, examined)
-            self.progress(checked)
-            ended = self._ended()
-            if ended and number + 1 < self.plan.runs:
-                checked.ended = ended
-                break
-        return checked
-
-    def _note_broken(self, examined: Examined) -> None:
-        self.in_a_row = self.in_a_row + 1 if examined.broke else 0
-        self.checked.broken += examined.broke is not None
-
-    def _ended(self) -> str | None:
-        if self.stop():
-            return INTERRUPTED
-        if self.plan.stop_at_first and self.checked.failed:
-            return AT_FIRST_FAILURE
-        self.checked.gave_up = self.in_a_row >= BROKEN_IN_A_ROW or self.checked.broken >= BROKEN_IN_ALL
-        if self.in_a_row >= BROKEN_IN_A_ROW:
-            return f"the backend broke, or was silent, in {BROKEN_IN_A_ROW} traces one after the other"
-        if self.checked.broken >= BROKEN_IN_ALL:
-            return f"the backend broke, or was silent, in {BROKEN_IN_ALL} traces"
-        return None
-
-    def _look_closer(self, trace: Trace, number: int, examined: Examined) -> Generator[Command, Reply, None]:
-        checked = self.checked
-        if examined.divergence is None:
-            checked.troubles.append(self._trouble(examined.verdict, number, examined.reason, trace))
-            return
-        clause = examined.divergence.clause
-        again = yield from examine(trace, self.view)
-        if again.divergence is None or again.divergence.clause != clause:
-            self._note_broken(again)
-            reason = f"failed by {clause} in one of two runs"
-            checked.troubles.append(self._trouble(Verdict.INCONCLUSIVE, number, reason, trace))
-            return
-        checked.failed[clause] += 1
-        if checked.failed[clause] == 1:
-            checked.shrinking = clause
-            smallest, shown = yield from shrunk(trace, again, self.view, self._shrinking_on)
+    while not tally.ended(stop()):
+        ran = yield from runner.run(checked.traces)
+        case = tally.add(ran)
+        if case is not None:
+            checked.shrinking = case.clause
+            checked.replace((yield from runner.shrink(case, go_on)))
             checked.shrinking = None
-            checked.cases.append(Case(clause, number, with_expectation(smallest, shown, self.name), shown))
-
-    def _trouble(self, verdict: Verdict, number: int, reason: str, trace: Trace) -> Trouble:
-        case = trace if len(self.checked.troubles) < MOST_KEPT else None
-        return Trouble(verdict=verdict, number=number, reason=reason, case=case)
-
-    def _shrinking_on(self) -> bool:
-        self.progress(self.checked)
-        return not self.stop()
+        progress(checked)
+    return checked
 
 
 def _always() -> bool:
@@ -258,11 +399,12 @@ def shrunk(
     try:
         candidate = next(search)
         while broken < BROKEN_IN_A_ROW and go_on():
-            shown = yield from examine(candidate, view)
+            loadable = without_dangling(candidate)
+            shown = yield from examine(loadable, view)
             broken += shown.broke is not None
             fails = shown.divergence is not None and shown.divergence.clause == clause
             if fails:
-                best = candidate, shown
+                best = loadable, shown
             candidate = search.send(fails)
     except StopIteration:
         pass
@@ -276,3 +418,32 @@ def with_expectation(trace: Trace, examined: Examined, backend: str) -> Trace:
         clause=examined.divergence.clause, backend=backend, seen=seen_line(examined.divergence)
     )
     return trace.model_copy(update={"expected": expected})
+
+
+def without_dangling(trace: Trace) -> Trace:
+    """Give a trace without what refers to something that no item makes.
+
+    That is void, so it changes nothing; but in a file it would be a mistake.
+    """
+    while faulty := Counter(number for number, _ in dangling(trace)):
+        number, faults = next(iter(faulty.items()))
+        before, item, after = trace.items[: number - 1], trace.items[number - 1], trace.items[number:]
+        trace = trace.with_items((*before, *after))
+        if not isinstance(item, React):
+            continue
+        for place in range(len(item.do)):
+            lesser = trace.with_items((*before, *_without_action(item, place), *after))
+            if sum(1 for other, _ in dangling(lesser) if other == number) < faults:
+                trace = lesser
+                break
+    return trace
+
+
+def _without_action(item: React, without: int) -> tuple[React, ...]:
+    """Give a reaction without one of its actions; none if that was all it did."""
+    kept = [action for place, action in enumerate(item.do) if place != without]
+    named = tuple(
+        action if isinstance(action, Throw | Reject) else replace(action, label=Label(f"{item.label}.{place}"))
+        for place, action in enumerate(kept)
+    )
+    return (replace(item, do=named),) if named else ()

@@ -9,6 +9,7 @@ backends, the seed and the version of the kit.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -24,6 +25,9 @@ INTERRUPTED: Final = "interrupted"
 
 AT_FIRST_FAILURE: Final = "stopped at the first failure"
 """Why a run ended that was to find one failure only."""
+
+TIME_UP: Final = "the time was up"
+"""Why a run ended that was given a time. That is a budget and no verdict: what was run is judged."""
 
 UNEXPLAINED: Final = "UNEXPLAINED"
 """What a divergence is put down to when the model's annotations say nothing: a defect of the model."""
@@ -58,6 +62,10 @@ class Setting(_Part):
     seed: int
     cases: int
     schedules: int = 1
+    seconds: float | None = None
+    """After what time no more was run; what is run then depends on how fast it goes."""
+    only: tuple[str, ...] = ()
+    """Patterns of the ids of the clauses to judge; all if there are none."""
 
 
 class Failure(_Part):
@@ -95,6 +103,41 @@ class ClauseResult(_Part):
     """How often it was demanded, in steps that were compared and held."""
     failed: int = 0
     """How many traces failed by it."""
+    expected: str | None = None
+    """Why it is expected to fail, if it is."""
+
+    @property
+    def fails(self) -> bool:
+        """Whether it failed, and was not expected to."""
+        return self.verdict is Verdict.FAIL and self.expected is None
+
+    @property
+    def stale(self) -> bool:
+        """Whether it was expected to fail, and does not."""
+        return self.expected is not None and self.verdict in (Verdict.PASS, Verdict.NOT_CLAIMED)
+
+
+class Share(_Part):
+    """How many items of one kind were carried out, and how many were void."""
+
+    done: int
+    void: int
+
+
+class Reached(_Part):
+    """What the traces came to on the way."""
+
+    part: Literal["reached"] = "reached"
+    windows: dict[str, int]
+    """How many ops fell into each window; one that the backend does not claim enough for is left out."""
+    holds: dict[str, int]
+    """How often something waited at a held gate of each kind."""
+    reactions: dict[str, int]
+    """How often a reaction to each kind of event fired."""
+    items: dict[str, Share]
+    """What the traces were made of."""
+    refusals: dict[str, int]
+    """How many calls were settled with each code."""
 
 
 class Totals(_Part):
@@ -111,6 +154,8 @@ class Totals(_Part):
     """How many bursts needed more than the canonical run."""
     failed: int
     """How many traces failed."""
+    aside: dict[str, int] = {}
+    """How many traces ended at clauses that were not to be judged, so that what lies behind was not judged."""
     clauses: dict[Verdict, int]
     """How many clauses have each verdict."""
     unknown: dict[str, int]
@@ -126,6 +171,7 @@ class Report(_Part):
     failures: tuple[Failure, ...] = ()
     troubles: tuple[Trouble, ...] = ()
     clauses: tuple[ClauseResult, ...] = ()
+    reached: Reached | None = None
     totals: Totals
 
 
@@ -146,7 +192,12 @@ class Run(_Part):
 
 
 def clause_results(
-    claimed: dict[str, bool], demanded: dict[str, int], failed: dict[str, int], *, ended_early: bool
+    claimed: dict[str, bool],
+    demanded: dict[str, int],
+    failed: dict[str, int],
+    *,
+    ended_early: bool,
+    expected: Mapping[str, str] | None = None,
 ) -> tuple[ClauseResult, ...]:
     """Give what became of every clause.
 
@@ -154,7 +205,9 @@ def clause_results(
     :param demanded: how often each was demanded in a compared step that held
     :param failed: how many traces failed by each
     :param ended_early: whether traces ended at a divergence, so that what lies behind it was not judged
+    :param expected: the clauses that are expected to fail, each with the reason
     """
+    reasons = expected or {}
     results = []
     for name, is_claimed in claimed.items():
         count = demanded.get(name, 0)
@@ -166,7 +219,11 @@ def clause_results(
             verdict = Verdict.PASS
         else:
             verdict = Verdict.BLOCKED if ended_early else Verdict.NOT_REACHED
-        results.append(ClauseResult(id=name, verdict=verdict, demanded=count, failed=failed.get(name, 0)))
+        results.append(
+            ClauseResult(
+                id=name, verdict=verdict, demanded=count, failed=failed.get(name, 0), expected=reasons.get(name)
+            )
+        )
     extra = [name for name in failed if name not in claimed]
     results += [ClauseResult(id=name, verdict=Verdict.FAIL, demanded=0, failed=failed[name]) for name in extra]
     return tuple(results)
@@ -189,15 +246,17 @@ def overall(
     :param broken: whether the run gave up on the backend; one that is silent once is only inconclusive
     """
     verdicts = {result.verdict for result in clauses}
+    whole = ended in (None, TIME_UP)
     if any(result.failed for result in clauses if result.id not in CLAUSES):
         return Verdict.FAIL, Exit.DEFECT
-    if Verdict.FAIL in verdicts:
+    if any(result.fails or (result.stale and whole and steps) for result in clauses):
         return Verdict.FAIL, Exit.FAIL
     if broken or any(trouble.verdict is Verdict.BROKEN for trouble in troubles):
         return Verdict.BROKEN, Exit.BROKEN
-    if troubles or ended == INTERRUPTED or (ended and steps):
+    if troubles or ended == INTERRUPTED or (not whole and steps):
         return Verdict.INCONCLUSIVE, Exit.INCONCLUSIVE
-    if not steps or Verdict.PASS not in verdicts:
+    # What is left of those that fail was expected to.
+    if not steps or verdicts.isdisjoint((Verdict.PASS, Verdict.FAIL)):
         return Verdict.NOT_REACHED, Exit.NOT_RUN
     if Verdict.NOT_REACHED in verdicts or Verdict.BLOCKED in verdicts:
         return Verdict.INCONCLUSIVE, Exit.INCONCLUSIVE

@@ -3,31 +3,29 @@
 The conversation that judges a backend runs inside of the backend's own ``converse``, so an exception that comes out of
 it is either the backend's or ours. Which of the two is noted where the conversation itself ends. The backend's becomes
 part of the report; ours goes on to whoever is there to admit it.
-
-An interrupt is taken where it does no harm. Between two traces the run looks whether to stop, and in process that is
-soon enough. A child may be silent until its deadline, so there the wait is broken off at once. A second interrupt
-always breaks off.
 """
 
 from __future__ import annotations
 
 import contextlib
-import signal
+import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import FrameType
 from typing import Final, TypeVar
 
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.process import ProcessBackend
-from probate_conformance.checking import Checked, Plan, Progress, check
+from probate_conformance.checking import Checked, Plan, Progress, Stop, check
 from probate_conformance.errors import DEBUG, BackendBroke, ProbateError, trace_if_debugging
+from probate_conformance.interrupts import Interrupt
 from probate_conformance.lockstep import Verdict, examine
 from probate_conformance.manifest import Manifest
+from probate_conformance.reached import reached
 from probate_conformance.report import (
     INTERRUPTED,
+    TIME_UP,
     Failure,
     Replayed,
     Report,
@@ -40,55 +38,10 @@ from probate_conformance.report import (
 )
 from probate_conformance.story import seen_line, story
 from probate_conformance.trace import Trace
-from probate_conformance.view import claimed_clauses, field_names, view_of
+from probate_conformance.view import claimed_clauses, view_of
 from probate_conformance.wire import Burst, Close, Closed, Command, Conversation, Open, Opened, Quiet, Reply
 
 T = TypeVar("T")
-
-
-class Interrupt:
-    """What Ctrl-C does during a run: a request to stop, and an exception only where waiting would be long."""
-
-    def __init__(self) -> None:
-        self.requested = False
-        self._breaks_off = False
-
-    @contextlib.contextmanager
-    def taken(self) -> Iterator[Interrupt]:
-        """Take interrupts while this is entered."""
-        try:
-            before = signal.signal(signal.SIGINT, self._on_signal)
-        except ValueError:  # not in the main thread, which alone gets signals
-            yield self
-            return
-        try:
-            yield self
-        finally:
-            signal.signal(signal.SIGINT, before or signal.SIG_DFL)
-
-    def stop(self) -> bool:
-        """Tell whether to stop."""
-        return self.requested
-
-    @contextlib.contextmanager
-    def breaking_off(self) -> Iterator[None]:
-        """Break off at once, as long as this is entered, instead of noting the request only.
-
-        :raises KeyboardInterrupt: from wherever the program is
-        """
-        before, self._breaks_off = self._breaks_off, True
-        try:
-            if self.requested:
-                raise KeyboardInterrupt
-            yield
-        finally:
-            self._breaks_off = before
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        del number, frame
-        again, self.requested = self.requested, True
-        if again or self._breaks_off:
-            raise KeyboardInterrupt
 
 
 @dataclass(slots=True)
@@ -209,50 +162,64 @@ def manifest_of(backend: Backend, name: str) -> Manifest:
         manifest: object = backend.manifest
     if not isinstance(manifest, Manifest):
         raise BackendBroke(f"has a manifest of type {type(manifest).__name__}", where=name, mend="give a Manifest")
-    unknown = sorted(set(manifest.unclaimed.fields) - field_names())
-    if unknown:
-        raise BackendBroke(
-            f"leaves fields unclaimed that do not exist: {', '.join(unknown)}",
-            where=name,
-            mend="`probate schema manifest` tells how fields are named",
-        )
     return manifest
 
 
+Spread = Callable[[str, Plan, Interrupt, Stop, Progress, Checked], None]
+"""Checks a backend, that is made by its name, elsewhere than here; see ``spreading``."""
+
+
 def check_backend(
-    name: str, backend: Backend | BackendBroke, plan: Plan, interrupt: Interrupt, progress: Progress
+    name: str,
+    backend: Backend | BackendBroke,
+    plan: Plan,
+    interrupt: Interrupt,
+    progress: Progress,
+    spread: Spread | None = None,
 ) -> Report:
     """Check one backend.
 
     :param name: how the command line calls it
     :param backend: the backend, or what making it ended by
     :param progress: called after every trace
+    :param spread: checks it instead, if it is given
     :return: the report, whatever the backend did
     :raises Exception: only what is a defect of ours, with a note of the trace that shows it
     """
     checked = Checked()
     broke: BackendBroke | None = None
-    manifest: Manifest | None = None
+    until = None if plan.seconds is None else time.monotonic() + plan.seconds
+
+    def stop() -> str | None:
+        if interrupt.requested:
+            return INTERRUPTED
+        return TIME_UP if until is not None and time.monotonic() >= until else None
+
     try:
         if isinstance(backend, BackendBroke):
             raise backend
-        with entered(backend, interrupt, name):
-            manifest = manifest_of(backend, name)
-            if plan.profile in manifest.profiles:
-                conversation = check(manifest, plan, progress, name=name, stop=interrupt.stop, checked=checked)
-                carry_out(backend, conversation, interrupt, name)
-            else:
-                checked.ended = f"it does not claim profile {plan.profile}"
+        if spread is not None:
+            spread(name, plan, interrupt, stop, progress, checked)
+        else:
+            with entered(backend, interrupt, name):
+                checked.manifest = manifest = manifest_of(backend, name)
+                if plan.profile in manifest.profiles:
+                    conversation = check(manifest, plan, progress, name=name, stop=stop, checked=checked)
+                    carry_out(backend, conversation, interrupt, name)
+                else:
+                    checked.ended = not_claimed(plan)
     except BackendBroke as error:
         trace_if_debugging(error)
         broke = error
-    except Exception as error:
-        error.add_note(f"checking {name}, seed {plan.seed}, trace {checked.traces}")
-        raise
     except KeyboardInterrupt:
         interrupt.requested = True
         checked.ended = INTERRUPTED
-    return report_of(name, manifest, plan, checked, broke)
+    return report_of(name, checked.manifest, plan, checked, broke)
+
+
+def not_claimed(plan: Plan) -> str:
+    """Give why nothing was run on a backend that does not claim the profile."""
+    return f"it does not claim profile {plan.profile}"
 
 
 def report_of(
@@ -270,6 +237,8 @@ def report_of(
         seed=plan.seed,
         cases=plan.cases,
         schedules=plan.schedules,
+        seconds=plan.seconds,
+        only=plan.only,
     )
     troubles = tuple(checked.troubles)
     ended = checked.ended
@@ -278,19 +247,20 @@ def report_of(
         troubles += (Trouble(verdict=Verdict.BROKEN, number=number, reason=str(broke)),)
         ended = ended or "the backend broke"
     claimed = {} if manifest is None else claimed_clauses(manifest, plan.profile)
+    claimed = {clause: claims for clause, claims in claimed.items() if plan.judges(clause)}
     if manifest is not None and plan.profile not in manifest.profiles:
         claimed = dict.fromkeys(claimed, False)
-    early = bool(checked.failed or checked.troubles or (ended and checked.traces))
-    clauses = clause_results(claimed, checked.demanded, checked.failed, ended_early=early)
+    early = bool(checked.failed or checked.aside or troubles or (ended and ended != TIME_UP and checked.traces))
+    clauses = clause_results(claimed, checked.demanded, checked.failed, ended_early=early, expected=plan.expected)
     verdict, code = overall(clauses, troubles, checked.steps, ended=ended, broken=checked.gave_up)
     return Report(
         setting=setting,
         failures=tuple(
-            Failure(clause=case.clause, number=case.number, story=story(case.trace, case.examined), case=case.trace)
-            for case in checked.cases
+            Failure(clause=case.clause, number=case.number, story=case.story, case=case.trace) for case in checked.cases
         ),
         troubles=troubles,
         clauses=clauses,
+        reached=None if manifest is None else reached(checked.marks, manifest),
         totals=Totals(
             verdict=verdict,
             exit=code,
@@ -300,6 +270,7 @@ def report_of(
             bursts=checked.bursts,
             searched=checked.searched,
             failed=sum(checked.failed.values()),
+            aside=dict(sorted(checked.aside.items())),
             clauses=dict(Counter(result.verdict for result in clauses)),
             unknown=dict(sorted(checked.unknown.items())),
             ended=ended,

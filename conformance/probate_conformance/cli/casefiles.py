@@ -8,6 +8,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
+from probate_conformance.checking import without_dangling
 from probate_conformance.errors import ReportError
 from probate_conformance.report import Report
 from probate_conformance.trace import Trace, dump
@@ -50,14 +51,14 @@ def with_case_files(report: Report, folder: Path, name: str) -> Report:
 
 
 def write_case(folder: Path, name: str, trace: Trace) -> Path:
-    """Write a case, replacing one of the same name.
+    """Write a case, replacing one of the same name; without what refers to nothing, so that it can be read again.
 
     :raises ReportError: if it can't be written
     """
     path = folder / f"{name}.json"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(dump(trace), encoding="utf-8")
+        path.write_text(dump(without_dangling(trace)), encoding="utf-8")
     except OSError as error:
         raise ReportError(
             f"the case can't be written: {error.strerror}", where=str(path), mend="name another folder: --cases-dir"

@@ -8,30 +8,38 @@ import platform
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.registry import DEFAULTS, make_backend
-from probate_conformance.checking import Plan
+from probate_conformance.checking import UNLIMITED, Plan
 from probate_conformance.cli.casefiles import slugs_of, with_case_files
+from probate_conformance.cli.expectations import Expectations
 from probate_conformance.cli.options import (
     add_color,
     add_deadline,
+    add_jobs,
+    clause_patterns,
     natural,
     positive,
     require_edition,
     require_profile,
+    seconds,
 )
 from probate_conformance.cli.output import ReportFile, emit
 from probate_conformance.errors import BackendBroke, Exit, ReportError
-from probate_conformance.render import ndjson, text
+from probate_conformance.interrupts import Interrupt
+from probate_conformance.render import junit, ndjson, text
 from probate_conformance.render.progress import ProgressLine
 from probate_conformance.render.style import style_for
 from probate_conformance.report import AT_FIRST_FAILURE, INTERRUPTED, Header, Report, Run, end_of
-from probate_conformance.running import Interrupt, check_backend, not_run
+from probate_conformance.running import Spread, check_backend, not_run
+from probate_conformance.spreading import jobs_for, spread
 
 NAME: Final = "check"
 SUMMARY: Final = "run generated traces on backends and report which clauses of the contract hold"
@@ -54,7 +62,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=natural, default=0, metavar="N", help="of the traces (default: %(default)s)")
     parser.add_argument(
-        "--cases", type=natural, default=CASES, metavar="N", help="traces for each backend (default: %(default)s)"
+        "--cases",
+        type=natural,
+        metavar="N",
+        help=f"traces for each backend (default: {CASES}; with --time as many as there is time for)",
+    )
+    parser.add_argument(
+        "--time",
+        type=seconds,
+        metavar="SECONDS",
+        help="stop after that time on each backend, and judge what was run by then; "
+        "how much that is depends on the machine, so such a report can't be had again",
     )
     parser.add_argument(
         "--schedules",
@@ -65,7 +83,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--edition", default="2026-06", metavar="E", help="of the contract (default: %(default)s)")
     parser.add_argument("--profile", default="core", metavar="P", help="of the contract (default: %(default)s)")
+    add_jobs(parser)
     parser.add_argument("-x", dest="stop_at_first", action="store_true", help="stop at the first failure")
+    parser.add_argument(
+        "-k",
+        dest="only",
+        type=clause_patterns,
+        default=(),
+        metavar="EXPR",
+        help="judge only the clauses that match, as in 'CANCEL-*,DISPOSE-05'",
+    )
+    parser.add_argument(
+        "--expected-failures",
+        type=Path,
+        metavar="FILE",
+        help="clauses that are known to fail, as TOML: [[expected]] with clause, reason and, if need be, backend; "
+        "one that does not fail is a failure",
+    )
     parser.add_argument(
         "--cases-dir",
         type=Path,
@@ -74,13 +108,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="where failing cases are written; made when there is one (default: ./%(default)s)",
     )
     parser.add_argument("--report", type=Path, metavar="FILE", help="also write the report as lines of JSON to a file")
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="also write what became of each clause as JUnit XML")
     parser.add_argument(
         "--format",
         choices=("text", "ndjson"),
         default="text",
         help="how the report is written to standard output (default: %(default)s)",
     )
-    parser.add_argument("-v", "--verbose", action="store_true", help="tell how often each clause was demanded")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="tell how often each clause was demanded, and what was reached"
+    )
     add_deadline(parser)
     add_color(parser)
 
@@ -95,12 +132,14 @@ def run(arguments: argparse.Namespace) -> Exit:
     require_edition(arguments.edition)
     require_profile(arguments.profile)
     names = list(dict.fromkeys(arguments.backends or DEFAULTS))
+    expectations = Expectations.read(arguments.expected_failures, names)
     backends = {name: _made(name, arguments.deadline) for name in names}
-    with ReportFile(arguments.report) as file:
-        outcome, unwritten = _check(backends, arguments)
+    with ReportFile(arguments.report) as file, ReportFile(arguments.junit) as junit_file:
+        outcome, unwritten = _check(backends, expectations, arguments)
         writes: tuple[Callable[[], None], ...] = (
             lambda: emit(_rendered(outcome, arguments)),
             lambda: file.write(ndjson.render(outcome)),
+            lambda: junit_file.write(junit.render(outcome)),
         )
         for write in writes:  # each, even if another fails
             try:
@@ -126,15 +165,22 @@ def _rendered(outcome: Run, arguments: argparse.Namespace) -> str:
     return text.render(outcome, style, verbose=arguments.verbose)
 
 
-def _check(backends: dict[str, Backend | BackendBroke], arguments: argparse.Namespace) -> tuple[Run, list[ReportError]]:
+def _check(
+    backends: dict[str, Backend | BackendBroke], expectations: Expectations, arguments: argparse.Namespace
+) -> tuple[Run, list[ReportError]]:
     """Check all; gives the run, and the errors of cases that could not be written."""
+    cases = arguments.cases
+    if cases is None:
+        cases = CASES if arguments.time is None else UNLIMITED
     plan = Plan(
         seed=arguments.seed,
-        cases=arguments.cases,
+        cases=cases,
         edition=arguments.edition,
         profile=arguments.profile,
         schedules=arguments.schedules,
         stop_at_first=arguments.stop_at_first,
+        seconds=arguments.time,
+        only=arguments.only,
     )
     started = datetime.now(UTC)
     clock = time.monotonic()
@@ -144,7 +190,10 @@ def _check(backends: dict[str, Backend | BackendBroke], arguments: argparse.Name
     interrupt = Interrupt()
     with interrupt.taken():
         for name, backend in backends.items():
-            report = _report(name, backend, plan, interrupt, reports)
+            expected = replace(plan, expected=expectations.of(name))
+            jobs = jobs_for(name, plan, arguments.jobs)
+            spreading: Spread | None = partial(spread, jobs, deadline=arguments.deadline) if jobs > 1 else None
+            report = _report(name, backend, expected, interrupt, reports, spreading)
             try:
                 report = with_case_files(report, arguments.cases_dir, slugs[name])
             except ReportError as error:
@@ -161,15 +210,20 @@ def _check(backends: dict[str, Backend | BackendBroke], arguments: argparse.Name
 
 
 def _report(
-    name: str, backend: Backend | BackendBroke, plan: Plan, interrupt: Interrupt, before: list[Report]
+    name: str,
+    backend: Backend | BackendBroke,
+    plan: Plan,
+    interrupt: Interrupt,
+    before: list[Report],
+    spreading: Spread | None,
 ) -> Report:
     """Check one backend, unless what came before it ended the whole run."""
     if interrupt.requested:
         return not_run(name, plan, INTERRUPTED)
-    if plan.stop_at_first and any(report.failures for report in before):
+    if plan.stop_at_first and any(result.fails for report in before for result in report.clauses):
         return not_run(name, plan, AT_FIRST_FAILURE)
     progress = ProgressLine(name, sys.stderr, os.environ)
     try:
-        return check_backend(name, backend, plan, interrupt, progress)
+        return check_backend(name, backend, plan, interrupt, progress, spreading)
     finally:
         progress.clear()

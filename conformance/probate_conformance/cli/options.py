@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 import math
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from typing import Final
 
 from probate_conformance.backends.process import DEADLINE
 from probate_conformance.errors import UsageError, unknown_name
 from probate_conformance.manifest import PROFILES
+from probate_conformance.spreading import MOST
 from probate_conformance.trace import MODELLED_PROFILES
 from probate_model.alphabet.editions import EDITIONS
+from probate_model.clauses import CLAUSES
 
 MODELLED_EDITIONS: Final = ("2026-06",)
 """The editions whose rules the model has."""
@@ -67,6 +71,29 @@ def seconds(text: str) -> float:
     if not (math.isfinite(number) and 0 < number <= LONGEST_DEADLINE):
         raise argparse.ArgumentTypeError(f"{text} is not more than 0 and at most {LONGEST_DEADLINE} seconds")
     return number
+
+
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    """Add over how many processes work is spread."""
+    parser.add_argument(
+        "-j",
+        "--jobs",
+        type=positive,
+        metavar="N",
+        help="spread the traces over N processes; the report is the same for any N "
+        f"(default: 1 for a backend of yours; for ours the number of processors, at most {MOST})",
+    )
+
+
+def clause_patterns(text: str) -> tuple[str, ...]:
+    """Read patterns of the ids of clauses, with commas between them."""
+    patterns = tuple(pattern.strip().upper() for pattern in text.split(","))
+    for pattern in patterns:
+        if not any(fnmatchcase(clause, pattern) for clause in CLAUSES):
+            close = get_close_matches(pattern, CLAUSES, 1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            raise argparse.ArgumentTypeError(f"{pattern!r} matches no clause{hint}")
+    return patterns
 
 
 def require_edition(name: str) -> None:

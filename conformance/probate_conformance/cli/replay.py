@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import stat
 import sys
 from pathlib import Path
 from typing import Final
@@ -11,10 +12,11 @@ from typing import Final
 from probate_conformance.backends.registry import make_backend
 from probate_conformance.cli.options import add_color, add_deadline, require_edition, require_profile
 from probate_conformance.cli.output import emit
-from probate_conformance.errors import Exit
+from probate_conformance.errors import Exit, TraceError
+from probate_conformance.interrupts import Interrupt
 from probate_conformance.render import text
 from probate_conformance.render.style import style_for
-from probate_conformance.running import Interrupt, replay
+from probate_conformance.running import replay
 from probate_conformance.trace import load
 
 NAME: Final = "replay"
@@ -24,6 +26,8 @@ Run the trace of a case file once and tell what was done and what was seen. Exit
 fails, whether or not that is the divergence that the case expects.
 """
 DEFAULT: Final = "reference"
+LARGEST: Final = 4 * 1024 * 1024
+"""The most bytes that a case file may have; the largest that was ever written has a hundredth of it."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -46,6 +50,7 @@ def run(arguments: argparse.Namespace) -> Exit:
     :raises BackendAbsent: if the backend is not installed
     :raises BackendBroke: if it can't be started
     """
+    _require_plain(arguments.file)
     trace = load(arguments.file)
     require_edition(trace.edition)
     require_profile(trace.profile)
@@ -57,3 +62,20 @@ def run(arguments: argparse.Namespace) -> Exit:
     style = style_for(sys.stdout, os.environ, no_color=arguments.no_color)
     emit(text.render_replay(replayed, style))
     return replayed.exit
+
+
+def _require_plain(path: Path) -> None:
+    """See that a file is one that ends, and soon. What can't be looked at, or is a folder, is left to who reads it."""
+    try:
+        found = path.stat()
+    except OSError:
+        return
+    if stat.S_ISDIR(found.st_mode):
+        return
+    if not stat.S_ISREG(found.st_mode):
+        raise TraceError("can't read the trace: it is no regular file", where=str(path))
+    if found.st_size > LARGEST:
+        raise TraceError(
+            f"can't read the trace: it has {found.st_size:,} bytes, and no trace has more than {LARGEST:,}",
+            where=str(path),
+        )

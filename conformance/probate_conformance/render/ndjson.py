@@ -1,6 +1,7 @@
 """A report as lines of JSON: one part on each line, for programs.
 
-In order: the header; then for each backend its setting, failures, troubles, clauses and totals; then the end. A report
+In order: the header; then for each backend its setting, failures, troubles, clauses, what was reached, and
+totals; then the end. A report
 without its last line is not whole.
 """
 
@@ -11,12 +12,14 @@ from typing import Annotated, Final, TypeAlias
 
 from pydantic import Field, TypeAdapter
 
-from probate_conformance.report import ClauseResult, End, Failure, Header, Run, Setting, Totals, Trouble
+from probate_conformance.report import ClauseResult, End, Failure, Header, Reached, Run, Setting, Totals, Trouble
 
 Part: TypeAlias = Annotated[
-    Header | Setting | Failure | Trouble | ClauseResult | Totals | End, Field(discriminator="part")
+    Header | Setting | Failure | Trouble | ClauseResult | Reached | Totals | End, Field(discriminator="part")
 ]
-PART: Final[TypeAdapter[Header | Setting | Failure | Trouble | ClauseResult | Totals | End]] = TypeAdapter(Part)
+PART: Final[TypeAdapter[Header | Setting | Failure | Trouble | ClauseResult | Reached | Totals | End]] = TypeAdapter(
+    Part
+)
 """Any line of a report."""
 
 
@@ -25,12 +28,14 @@ def render(run: Run) -> str:
     return "".join(f"{PART.dump_json(part).decode()}\n" for part in _parts(run))
 
 
-def _parts(run: Run) -> Iterator[Header | Setting | Failure | Trouble | ClauseResult | Totals | End]:
+def _parts(run: Run) -> Iterator[Header | Setting | Failure | Trouble | ClauseResult | Reached | Totals | End]:
     yield run.header
     for report in run.reports:
         yield report.setting
         yield from report.failures
         yield from report.troubles
         yield from report.clauses
+        if report.reached is not None:
+            yield report.reached
         yield report.totals
     yield run.end

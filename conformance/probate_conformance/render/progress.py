@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final, TextIO
 
-from probate_conformance.checking import Checked
+from probate_conformance.checking import UNLIMITED, Checked
 
 _EVERY: Final = 0.1
 """How many seconds are at least between two lines."""
@@ -61,8 +61,9 @@ def line(name: str, checked: Checked, elapsed: float) -> str:
     """Tell how far a run is."""
     rate = checked.traces / elapsed if elapsed > 0 else 0.0
     failures = sum(checked.failed.values())
+    limited = checked.planned < UNLIMITED
     parts = [
-        f"{name}: {checked.traces:,} of {checked.planned:,} traces",
+        f"{name}: {checked.traces:,}{f' of {checked.planned:,}' if limited else ''} traces",
         f"{rate:,.0f}/s",
         "no failure" if not failures else f"{failures} failing by {', '.join(checked.failed)}",
     ]
@@ -70,6 +71,6 @@ def line(name: str, checked: Checked, elapsed: float) -> str:
         parts.append(f"{len(checked.troubles)} inconclusive or broken")
     if checked.shrinking:
         parts.append(f"shrinking {checked.shrinking}")
-    elif rate:
+    elif rate and limited:
         parts.append(f"{(checked.planned - checked.traces) / rate:.0f} s left")
     return ", ".join(parts)

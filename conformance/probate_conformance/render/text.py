@@ -15,7 +15,19 @@ from probate_conformance.lockstep import Verdict
 from probate_conformance.printable import printable
 from probate_conformance.render.layout import wrapped
 from probate_conformance.render.style import Ink, Style
-from probate_conformance.report import ClauseResult, Failure, Header, Replayed, Report, Run, Totals, Trouble
+from probate_conformance.report import (
+    TIME_UP,
+    ClauseResult,
+    Failure,
+    Header,
+    Reached,
+    Replayed,
+    Report,
+    Run,
+    Share,
+    Totals,
+    Trouble,
+)
 from probate_model.clauses import CLAUSES
 
 MOST_TROUBLES: Final = 5
@@ -75,14 +87,20 @@ def _report(report: Report, style: Style, verbose: bool) -> Iterator[str]:
     if report.totals.steps:
         yield ""
         yield from _clauses(report.clauses, style, verbose)
+    results = {result.id: result for result in report.clauses}
     for failure in report.failures:
-        yield ""
-        yield from _failure(failure, report, style)
+        if results[failure.clause].expected is None:
+            yield ""
+            yield from _failure(failure, report, style)
     if report.troubles:
         yield ""
         yield from _troubles(report.troubles, report.setting.backend, style)
+    yield from _expected(report, style)
     if report.totals.steps:
         yield from _others(report, style)
+        if report.reached is not None:
+            yield ""
+            yield from _reached(report.reached, style, verbose)
     yield ""
     yield from _totals(report, style)
 
@@ -93,7 +111,12 @@ def _setting(report: Report, style: Style) -> Iterator[str]:
     is_called = manifest is not None and manifest.name != setting.backend
     called = f" ({printable(manifest.name)} {printable(manifest.version)})" if manifest and is_called else ""
     asked = [f"edition {setting.edition}", f"profile {setting.profile}", f"seed {setting.seed}"]
-    asked.append(_many(setting.cases, "trace") + (f" x {setting.schedules} schedules" if setting.schedules > 1 else ""))
+    many = _many(setting.cases, "trace") + (f" x {setting.schedules} schedules" if setting.schedules > 1 else "")
+    if setting.seconds is not None:
+        many = f"{_many(report.totals.traces, 'trace')} in {setting.seconds:g} s"
+    asked.append(many)
+    if setting.only:
+        asked.append(f"only {', '.join(setting.only)}")
     yield style.ink(printable(setting.backend), Ink.BOLD) + called
     yield f"  {style.ink(style.separator.join(asked), Ink.DIM)}"
     if manifest and manifest.edition != setting.edition:
@@ -129,7 +152,7 @@ def _every(group: str, members: list[ClauseResult], style: Style) -> Iterator[st
     cells = []
     for member in members:
         count = f"{member.demanded:,}" if member.verdict is Verdict.PASS else _WORDS[member.verdict]
-        cells.append(f"{style.mark(member.verdict)} {member.id.partition('-')[2]} {count:>12}")
+        cells.append(f"{style.mark(_shown(member))} {member.id.partition('-')[2]} {count:>12}")
     for place in range(0, len(cells), 4):
         yield f"  {group if not place else '':<12}" + "   ".join(cells[place : place + 4])
 
@@ -150,7 +173,14 @@ _WORST_FIRST: Final = (
 
 
 def _worst(members: Iterable[ClauseResult]) -> Verdict:
-    return min((member.verdict for member in members), key=_WORST_FIRST.index)
+    return min((_shown(member) for member in members), key=_WORST_FIRST.index)
+
+
+def _shown(result: ClauseResult) -> Verdict:
+    """Give the verdict that a clause is marked by: a failure that was expected alarms nobody, and a stale one does."""
+    if result.stale:
+        return Verdict.FAIL
+    return Verdict.NOT_CLAIMED if result.verdict is Verdict.FAIL and not result.fails else result.verdict
 
 
 def _failure(failure: Failure, report: Report, style: Style) -> Iterator[str]:
@@ -221,12 +251,69 @@ def _others(report: Report, style: Style) -> Iterator[str]:
             head = f"{_WORDS[verdict]} ({len(names)}): {remark}"
             yield f"{style.mark(verdict)} {style.verdict(head, verdict)}"
             yield from _named(names, style)
+    if report.totals.aside:
+        yield ""
+        aside = sum(report.totals.aside.values())
+        yield f"? {_many(aside, 'trace')} ended at clauses that are not judged here; what lies behind was not judged"
+        yield from wrapped(", ".join(f"{name} x {count}" for name, count in report.totals.aside.items()), 2)
     if report.totals.unknown:
         yield ""
         yield f"? events that are not of the alphabet ({len(report.totals.unknown)}): ignored"
         yield from wrapped(
             ", ".join(f"{printable(name)} x {count}" for name, count in report.totals.unknown.items()), 2
         )
+
+
+def _expected(report: Report, style: Style) -> Iterator[str]:
+    """Tell of what was expected to fail: that it did, or that it did not."""
+    files = {failure.clause: failure.file for failure in report.failures}
+    expected = [result for result in report.clauses if result.expected is not None]
+    for result in expected:
+        reason = printable(str(result.expected))
+        if result.verdict is Verdict.FAIL:
+            yield ""
+            said = f"failed in {_many(result.failed, 'trace')}, as expected"
+            yield f"{style.mark(Verdict.NOT_CLAIMED)} {style.ink(result.id, Ink.BOLD)}{style.dot}{said}"
+            yield from wrapped(reason, 2)
+            if file := files.get(result.id):
+                yield _again(style, file)
+        elif result.stale:
+            yield ""
+            word = "held" if result.verdict is Verdict.PASS else _WORDS[result.verdict]
+            said = f"expected to fail, but {word}: take it off the list of expected failures"
+            yield f"{style.mark(Verdict.FAIL)} {style.verdict(result.id, Verdict.FAIL, Ink.BOLD)}{style.dot}{said}"
+            yield from wrapped(reason, 2)
+
+
+def _reached(reached: Reached, style: Style, verbose: bool) -> Iterator[str]:
+    """Tell what the traces came to: loudly of the windows that they missed, the rest in two lines or on request."""
+    missed = [name for name, count in reached.windows.items() if not count]
+    if missed:
+        head = f"windows that no trace fell into ({len(missed)}): what is special there was not put to the test"
+        yield f"{style.mark(Verdict.NOT_REACHED)} {style.verdict(head, Verdict.NOT_REACHED, Ink.BOLD)}"
+        yield from (f"  {line}" for line in missed)
+    if verbose:
+        yield from _counts("windows", {name: f"{count:,}" for name, count in reached.windows.items()}, style)
+        yield from _counts("held gates", {name: f"{count:,}" for name, count in reached.holds.items()}, style)
+        yield from _counts("reactions", {name: f"{count:,}" for name, count in reached.reactions.items()}, style)
+        yield from _counts("items carried out", {name: _share(share) for name, share in reached.items.items()}, style)
+        yield from _counts("refusals", {name: f"{count:,}" for name, count in reached.refusals.items()}, style)
+        return
+    parts = [f"{len(reached.windows) - len(missed)} of {len(reached.windows)} windows reached"]
+    if reached.items:
+        done, void = (sum(getattr(share, name) for share in reached.items.values()) for name in ("done", "void"))
+        parts.append(f"{_share(Share(done=done, void=void))} items carried out")
+    yield f"  {style.ink(style.separator.join(parts), Ink.DIM)}"
+
+
+def _share(share: Share) -> str:
+    return f"{100 * share.done // (share.done + share.void)} % of {share.done + share.void:,}"
+
+
+def _counts(title: str, counts: dict[str, str], style: Style) -> Iterator[str]:
+    if counts:
+        yield f"  {style.ink(title, Ink.DIM)}"
+        yield from (f"    {name:<44}{count:>16}" for name, count in counts.items())
 
 
 def _named(names: list[str], style: Style) -> Iterator[str]:
@@ -241,9 +328,9 @@ def _named(names: list[str], style: Style) -> Iterator[str]:
 
 def _totals(report: Report, style: Style) -> Iterator[str]:
     totals: Totals = report.totals
-    if totals.ended:
+    if totals.ended and totals.ended != TIME_UP:
         yield style.ink(f"  not all was run: {totals.ended}", Ink.YELLOW)
-    yield f"{style.mark(totals.verdict)} {style.verdict(_said(totals), totals.verdict, Ink.BOLD)}"
+    yield f"{style.mark(totals.verdict)} {style.verdict(_said(report), totals.verdict, Ink.BOLD)}"
     if totals.steps:
         counts = [
             _many(totals.traces, "trace"),
@@ -253,20 +340,31 @@ def _totals(report: Report, style: Style) -> Iterator[str]:
         yield f"  {style.ink(style.separator.join(counts), Ink.DIM)}"
 
 
-def _said(totals: Totals) -> str:
-    counts = totals.clauses
+def _said(report: Report) -> str:
+    totals = report.totals
+    counts = dict(totals.clauses)
     total = sum(counts.values())
     if not totals.steps:
         return "nothing was run"
     if totals.verdict is Verdict.PASS and counts.get(Verdict.PASS) == total:
-        return f"all {total} clauses held"
+        return f"all {total} clauses held" if total > 1 else "the clause held"
+    expected = sum(result.verdict is Verdict.FAIL and not result.fails for result in report.clauses)
+    counts[Verdict.FAIL] = counts.get(Verdict.FAIL, 0) - expected
     others = [f"{counts[verdict]} {word}" for verdict, word in _WORDS.items() if counts.get(verdict)]
+    if expected:
+        others.append(f"{expected} failed as expected")
+    stale = sum(result.stale for result in report.clauses)
+    if stale:
+        others.append(f"{stale} expected to fail did not")
     return ", ".join([f"{counts.get(Verdict.PASS, 0)} of {total} clauses held", *others])
 
 
 def _end(run: Run, style: Style) -> str:
     end = run.end
-    return style.verdict(f"{end.verdict}: {MEANINGS[end.exit]} (exit code {int(end.exit)})", end.verdict, Ink.BOLD)
+    meaning = MEANINGS[end.exit]
+    if end.exit is Exit.PASS and any(Verdict.FAIL in report.totals.clauses for report in run.reports):
+        meaning = "all that was asked for was carried out and held, but for what is expected to fail"
+    return style.verdict(f"{end.verdict}: {meaning} (exit code {int(end.exit)})", end.verdict, Ink.BOLD)
 
 
 def _many(count: int, noun: str) -> str:

@@ -39,7 +39,7 @@ def child(tmp_path: Path) -> Name:
         ("greet(); hear(); say(message='closed'); hear()", "answered `open` with `closed`"),
         ("greet(); hear(); say(message='broke', reason='no more'); hear()", "can't go on after `open`: no more"),
         ("greet(profiles=['cores']); hear()", "unknown profile 'cores'"),
-        ("greet(unclaimed={'fields': ['agent/status:mood']}); hear()", "do not exist: agent/status:mood"),
+        ("greet(unclaimed={'fields': ['agent/status:mood']}); hear()", "unknown field 'agent/status:mood'"),
         ("hear(); say(message='hello', protocol=99, manifest={}); hear()", "speaks version 99 of the protocol"),
     ],
 )

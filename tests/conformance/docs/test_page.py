@@ -16,8 +16,9 @@ from probate_conformance.docs import tables
 from probate_conformance.docs.__main__ import write
 from probate_conformance.docs.page import PAGE, PICTURES, TRACES, all_shown, chapters, files, group_of
 from probate_conformance.docs.traces import Shown
+from probate_conformance.interrupts import Interrupt
 from probate_conformance.lockstep import Verdict
-from probate_conformance.running import Interrupt, replay
+from probate_conformance.running import replay
 from probate_conformance.trace import dangling, load
 from probate_model.alphabet.gates import GateKind
 from probate_model.alphabet.refusals import Refusal

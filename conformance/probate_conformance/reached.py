@@ -1,0 +1,67 @@
+"""What a run came to on the way: windows, held gates, reactions, ops and refusals.
+
+A run that passed has shown little if it never came to where things go wrong. So a window that was not reached is told
+loudly, unless the backend leaves unclaimed what it takes to reach it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from probate_conformance.generation import Palette
+from probate_conformance.manifest import Manifest
+from probate_conformance.report import Reached, Share
+from probate_model.windows import Window
+
+_ENDED: Final = ("dispose", "withdraw")
+_HEARD: Final = ("react",)
+_TURN: Final = ("model", "tool", "prepare", "react")
+
+NEEDS: Final[Mapping[Window, tuple[tuple[str, ...], ...]]] = MappingProxyType(
+    {
+        Window.CANCEL_BEFORE_CLAIM: (("cancel",), ("send",)),
+        Window.CANCEL_BETWEEN_TURNS: (("cancel",), ("send",), ("flush", "react")),
+        Window.CANCEL_IN_CLOSING_FLUSH: (("cancel",), ("send",), ("flush", "react")),
+        Window.CANCEL_IN_CREATION: (("cancel",), _HEARD, ("session/created", "agent/created", "agent/session-start")),
+        Window.DISPOSE_WHILE_ANNOUNCED: (("withdraw",), _HEARD, ("session/created", "agent/created")),
+        Window.DISPOSE_IN_HELD_FLUSH: (_ENDED, ("send",), ("flush", "react")),
+        Window.DISPOSE_IN_UNLOAD: (_ENDED, ("unload_owner", "unload_provider")),
+        Window.DISPOSE_IN_TURN: (_ENDED, ("send",), _TURN),
+        Window.SEND_AFTER_ABORT: (("cancel",), ("send",), _TURN),
+        Window.STEER_INTO_FAILING_STEP: (("steer",), ("send",), ("model",)),
+        Window.TWO_CREATIONS_AT_GATE: (("create",), ("setup",)),
+        Window.REUSE_BETWEEN_DETACHES: (("create",), _HEARD, ("agent/disposed",)),
+    }
+)
+"""What it takes to reach each window: of each of these, one op, gate, feature or event that a backend claims."""
+
+
+def possible(manifest: Manifest) -> tuple[Window, ...]:
+    """Give the windows that a backend claims enough for."""
+    palette = Palette.of(manifest.unclaimed)
+    # A setup comes to its gate only where a creation can have one, which the palette's gates take into account.
+    names = palette.ops | palette.gates | palette.events | (palette.features - {"setup", "cleanup"})
+    return tuple(window for window in Window if all(names.intersection(needs) for needs in NEEDS[window]))
+
+
+def reached(marks: Counter[str], manifest: Manifest) -> Reached:
+    """Give what the marks of a run say.
+
+    :param marks: counts, under names as ``window:...``; see ``checking.marks``
+    :param manifest: what the backend said of itself
+    """
+    kinds: dict[str, dict[str, int]] = {kind: {} for kind in ("window", "hold", "react", "op", "void", "code")}
+    for mark in sorted(marks):
+        kind, _, name = mark.partition(":")
+        kinds[kind][name] = marks[mark]
+    done, void = kinds["op"], kinds["void"]
+    return Reached(
+        windows={window.value: kinds["window"].get(window, 0) for window in possible(manifest)},
+        holds=kinds["hold"],
+        reactions=kinds["react"],
+        items={name: Share(done=done.get(name, 0), void=void.get(name, 0)) for name in sorted({*done, *void})},
+        refusals=kinds["code"],
+    )
