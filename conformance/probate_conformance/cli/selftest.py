@@ -1,4 +1,4 @@
-"""``probate selftest``: show that the kit finds what it says it finds."""
+"""``probate selftest``: show that the kit finds the known-bad backends, each by the clause of its defect."""
 
 from __future__ import annotations
 
@@ -7,65 +7,101 @@ import os
 import sys
 from typing import Final
 
-from probate_conformance.backends.reference.known_bad import BUDGET, VARIANTS, Result, selftest
+from probate_conformance.backends.reference.known_bad import VARIANTS
+from probate_conformance.cli.check import CASES
 from probate_conformance.cli.options import add_color, natural, positive
 from probate_conformance.cli.output import emit
 from probate_conformance.errors import Exit, unknown_name
+from probate_conformance.interrupts import Interrupt
+from probate_conformance.lockstep import Verdict
 from probate_conformance.render.style import Ink, Style, style_for
+from probate_conformance.selftest import Trial, Tried, selftest
+from probate_conformance.spreading import MOST, processors
 
 NAME: Final = "selftest"
-SUMMARY: Final = "show that the kit finds known defects, and names the clause of each"
+SUMMARY: Final = "show that the kit finds the known-bad backends, each by the clause of its defect"
 DESCRIPTION: Final = """\
-Run generated traces on the reference with one known defect at a time, until the defect is found.
-Each must be found within the budget, and be reported by the clause that speaks of it.
+Check each known-bad backend, which is the reference with one defect, up to its first failure, and
+shrink that. Exit code 1 if one survives, or is reported by another clause than its own.
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help="a defect, as `probate list --backends` names it; all without one"
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="known-bad backends, with or without 'bad:'; `probate list --backends` tells them (default: all)",
     )
+    parser.add_argument("--seed", type=natural, default=0, metavar="N", help="of the traces (default: %(default)s)")
     parser.add_argument(
-        "--budget",
-        type=positive,
-        default=BUDGET,
-        metavar="RUNS",
-        help="how many runs a defect may take until it is found (default: %(default)s)",
+        "--cases", type=positive, default=CASES, metavar="N", help="the most traces for each (default: %(default)s)"
     )
-    parser.add_argument("--seed", type=natural, default=1, help="the seed of the traces (default: %(default)s)")
-    parser.add_argument("--loop", choices=("asyncio", "trio"), default="asyncio", help="default: %(default)s")
+    parser.add_argument("--thorough", action="store_true", help="also see that each passes at least half of all traces")
+    parser.add_argument("--loop", choices=("asyncio", "trio"), help="default: the first on which the defect shows")
     parser.add_argument("--stories", action="store_true", help="tell how each was found")
+    parser.add_argument(
+        "-j", "--jobs", type=positive, metavar="N", help="over how many processes (default: as they help)"
+    )
     add_color(parser)
 
 
 def run(arguments: argparse.Namespace) -> Exit:
-    """Look for the defects, and tell of each when it is found.
+    """Try them, and tell of each as soon as it is done.
 
-    :raises UsageError: if there is no defect of a name
+    :raises UsageError: if a name means nothing
+    :raises BackendBroke: if a process ends before its work is done
     """
-    style = style_for(sys.stdout, os.environ, no_color=arguments.no_color)
     names = [name.removeprefix("bad:") for name in arguments.names] or list(VARIANTS)
     for name in names:
         if name not in VARIANTS:
             raise unknown_name("known-bad backend", name, VARIANTS, also="`probate list --backends` shows all")
-    variants = [VARIANTS[name] for name in dict.fromkeys(names)]
-    emit(style.ink(f"{'defect':<44} {'clause':<12} {'runs':>5} {'items':>5}", Ink.BOLD) + "\n")
-    missed = 0
-    for result in selftest(variants, arguments.budget, seed=arguments.seed, loop=arguments.loop):
-        missed += not result.passed
-        emit(_line(result, style) + "\n")
-        if arguments.stories and result.story:
-            emit(f"  {result.variant.says}\n" + "".join(f"  {line}\n" for line in result.story.splitlines()) + "\n")
-    found = len(variants) - missed
-    emit(style.ink(f"{found} of {len(variants)} found and named", Ink.RED if missed else Ink.GREEN) + "\n")
-    return Exit.FAIL if missed else Exit.PASS
+    names = list(dict.fromkeys(names))
+    style = style_for(sys.stdout, os.environ, no_color=arguments.no_color)
+    emit(_line(style, " ", "mutant", "due", "reported", "traces", "items", "passes", "known-bad backend", Ink.DIM))
+    interrupt = Interrupt()
+    faults = 0
+    with interrupt.taken():
+        jobs = arguments.jobs or min(processors(), MOST)
+        trial = Trial(arguments.seed, arguments.cases, arguments.loop, arguments.thorough)
+        for tried in selftest(names, trial, jobs, interrupt):
+            faults += tried.fault is not None
+            emit(_told(tried, style))
+            if arguments.stories and tried.story:
+                emit("".join(f"  {line}\n" for line in (tried.variant.says, *tried.story.splitlines(), "")))
+    many = f"{len(names)} known-bad backend{'' if len(names) == 1 else 's'}"
+    if faults:
+        emit(f"\n{style.verdict(f'{faults} of {many} were not found as they should be', Verdict.FAIL, Ink.BOLD)}\n")
+        return Exit.FAIL
+    emit(f"\n{style.verdict(f'all {many} were found, each by its clause', Verdict.PASS, Ink.BOLD)}\n")
+    return Exit.PASS
 
 
-def _line(result: Result, style: Style) -> str:
-    variant = result.variant
-    shown = f"{variant.name:<44} {variant.clause:<12} {result.runs:>5}"
-    if result.clause is None:
-        return f"{shown} {style.ink('not found', Ink.RED)}"
-    line = f"{shown} {result.length:>5}"
-    return line if result.passed else f"{line} {style.ink(f'reported by {result.clause}', Ink.RED)}"
+def _told(tried: Tried, style: Style) -> str:
+    variant, fault = tried.variant, tried.fault
+    passes = "" if tried.passed is None else f"{100 * tried.passed:.0f} %"
+    name = f"{tried.name}{f': {fault}' if fault else ''}"
+    mark = style.mark(Verdict.FAIL if fault else Verdict.PASS)
+    length = f"{tried.length}" if tried.clause else "-"
+    inks = (Ink.RED,) if fault else ()
+    return _line(
+        style,
+        mark,
+        variant.mutant,
+        variant.clause,
+        tried.clause or "-",
+        f"{tried.traces:,}",
+        length,
+        passes,
+        name,
+        *inks,
+    )
+
+
+def _line(
+    style: Style, mark: str, mutant: str, due: str, reported: str, traces: str, length: str, passes: str, name: str,
+    *inks: Ink,
+) -> str:  # fmt: skip
+    columns = f"{mutant:<7} {due:<12} {reported:<12} {traces:>7} {length:>6} {passes:>7}  {name}"
+    return f"{mark} {style.ink(columns, *inks)}\n"

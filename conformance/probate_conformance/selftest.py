@@ -1,0 +1,128 @@
+"""The kit put to the test: whether the known-bad backends are found, each by the clause that speaks of its defect.
+
+A kit that reports nothing may be blind. Each known-bad backend is checked as any other would be, up to its first
+failure, from begin to end by one worker of a crew.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from probate_conformance.backends.reference import known_bad
+from probate_conformance.backends.reference.known_bad import VARIANTS, Variant
+from probate_conformance.backends.reference.known_bad.variant import Loop
+from probate_conformance.checking import Plan
+from probate_conformance.crew import Crew, Gone, Link
+from probate_conformance.errors import BackendBroke, ProbateError
+from probate_conformance.interrupts import Interrupt
+from probate_conformance.lockstep import Verdict, examine
+from probate_conformance.manifest import Manifest
+from probate_conformance.view import view_of
+from probate_conformance.wire import Conversation
+
+THOROUGH: Final = 200
+"""How many traces tell what share of all a defect passes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What became of one known-bad backend."""
+
+    name: str
+    clause: str | None
+    """The clause that reported it; none if it survived."""
+    traces: int
+    """How many traces that took."""
+    length: int
+    """How many items the shrunk trace has."""
+    story: str
+    """Of the shrunk trace."""
+    passed: float | None
+    """The share of all traces that it passes, if that was asked for."""
+
+    @property
+    def variant(self) -> Variant:
+        """The defect."""
+        return VARIANTS[self.name]
+
+    @property
+    def fault(self) -> str | None:
+        """Tell what is wrong, if anything is."""
+        if self.clause is None:
+            return "survived"
+        if self.clause != self.variant.clause:
+            return "reported by another clause"
+        if self.passed is not None and self.passed < 0.5:
+            return "passes less than half of all traces"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """How each is tried."""
+
+    seed: int
+    cases: int
+    """The most traces."""
+    loop: Loop | None
+    """Which loop they run on; for each the first on which it shows, if none is given."""
+    thorough: bool
+    """Whether to tell what share of all traces each passes."""
+
+
+def selftest(names: Sequence[str], trial: Trial, jobs: int, interrupt: Interrupt) -> Iterator[Tried]:
+    """Try known-bad backends, and give what became of each, in order.
+
+    :param jobs: over how many processes
+    :raises BackendBroke: if a process ends before its work is done
+    :raises KeyboardInterrupt: if interrupted
+    """
+    left = deque(names)
+    done: dict[str, Tried] = {}
+    with Crew(min(jobs, len(names)), partial(_work, trial), interrupt) as crew:
+        for name in names:
+            while name not in done:
+                for worker in crew.idle:
+                    if left:
+                        worker.give(left.popleft())
+                for worker, message in crew.hear():
+                    match message:
+                        case Tried():
+                            done[message.name] = message
+                            worker.idle = True
+                        case ProbateError():
+                            raise message
+                        case Gone() | _:
+                            raise BackendBroke(f"a process of the selftest {message}")
+            yield done.pop(name)
+
+
+def _work(trial: Trial, link: Link) -> None:
+    for name in link.tasks():
+        assert isinstance(name, str)
+        link.say(_tried(name, trial))
+
+
+def _tried(name: str, trial: Trial) -> Tried:
+    variant = VARIANTS[name]
+    loop = trial.loop or variant.loops[0]
+    (result,) = known_bad.selftest([variant], trial.cases, seed=trial.seed, loop=loop)
+    passed = None
+    if trial.thorough:
+        with known_bad.backend(name, loop) as backend:
+            passed = backend.converse(_share(backend.manifest, Plan(trial.seed, THOROUGH)))
+    return Tried(name, result.clause, result.runs, result.length, result.story, passed)
+
+
+def _share(manifest: Manifest, plan: Plan) -> Conversation[float]:
+    """Tell what share of its traces a backend passes."""
+    view = view_of(manifest)
+    passed = 0
+    for number in range(plan.runs):
+        examined = yield from examine(plan.trace(number, manifest), view)
+        passed += examined.verdict is Verdict.PASS
+    return passed / plan.runs
