@@ -13,26 +13,35 @@ from collections.abc import Callable, Sequence
 
 from probate_model.alphabet.events import AgentEvent, Event, ScopeCleanup, Settled
 from probate_model.alphabet.names import Label
-from probate_model.machine import Activity, Step, enabled, fire
-from probate_model.reduction import hurry
-from probate_model.run import Expected, Outcome, Silence
-from probate_model.world import World
+from probate_model.machine import Activity, Step, Walk, fire
+from probate_model.reduction import timeless
+from probate_model.run import Expected, Silence
+from probate_model.world import Agent, World
 
 Show = Callable[[tuple[Expected, ...]], tuple[Expected, ...]]
 """Gives what a backend claims to show of some events."""
 
-_SILENT_AT_MOST = 8
+_SILENT_AT_MOST = 32
 
 
 class Followed:
     """A run that yields what was observed: what each event was expected as, and the world at the end."""
 
-    __slots__ = ("matched", "silences", "world")
+    __slots__ = ("matched", "walk")
 
     def __init__(self, world: World) -> None:
-        self.world = world
+        self.walk = Walk(world)
         self.matched: list[Expected] = []
-        self.silences: list[Silence] = []
+
+    @property
+    def world(self) -> World:
+        """The world at the end."""
+        return self.walk.world
+
+    @property
+    def silences(self) -> Sequence[Silence]:
+        """What was silent on purpose on the way."""
+        return self.walk.silences
 
 
 def follow(world: World, begun: Sequence[Expected], events: Sequence[Event], show: Show) -> Followed | None:
@@ -43,63 +52,59 @@ def follow(world: World, begun: Sequence[Expected], events: Sequence[Event], sho
     :param events: what was observed, as far as it is shown
     :return: the run, ending at rest; none if the quick way does not lead there
     """
-    run = Followed(world)
-    run.world = hurry(world, run.silences)
-    count = len(begun)
-    if len(events) < count or any(entry.event != seen for entry, seen in zip(begun, events, strict=False)):
+    if not _agree(begun, events):
         return None
+    run = Followed(world)
     run.matched += begun
-    place = count
-    while place < len(events):
-        taken = _take(run, events[place], show)
-        if taken is None:
-            return None
-        if any(entry.event != seen for entry, seen in zip(taken, events[place : place + len(taken)], strict=False)):
+    while len(run.matched) < len(events):
+        place = len(run.matched)
+        taken = _take(run.walk, events[place], show)
+        if not taken or not _agree(taken, events[place:]):
             return None
         run.matched += taken
-        place += len(taken)
-    if place != len(events):
-        return None
-    return run if _rest(run, show) else None
+    return run if _rest(run.walk, show) else None
 
 
-def _take(run: Followed, event: Event, show: Show) -> tuple[Expected, ...] | None:
-    """Fire the step that leads to ``event``, after the silent steps of its subject that come before it."""
-    if isinstance(event, Settled):
-        return _settle(run, event, show)
-    label = _label_of(run.world, event)
+def _agree(expected: Sequence[Expected], events: Sequence[Event]) -> bool:
+    return len(expected) <= len(events) and all(
+        entry.event == seen for entry, seen in zip(expected, events, strict=False)
+    )
+
+
+def _take(walk: Walk, event: Event, show: Show) -> Sequence[Expected]:
+    """Fire the step that leads to ``event``, after the silent steps that come before it; nothing if there is none."""
+    label = None if isinstance(event, Settled) else _label_of(walk.agents, event)
     for _ in range(_SILENT_AT_MOST):
-        silent: Outcome | None = None
-        for step in enabled(run.world):
-            if step.activity == "settlement" or not _concerns(step, label):
-                continue
-            outcome = fire(run.world, step)
-            shown = show(outcome.expected)
-            if not shown:
-                silent = silent or outcome
-            elif shown[0].event == event:
-                _go(run, outcome)
-                return shown
-        if silent is None:
-            return None
-        _go(run, silent)
-    return None
+        if isinstance(event, Settled):
+            due = next((due for due in walk.due if due.call == event.call and due.outcome == event.outcome), None)
+            if due is not None:
+                return show(walk.fire(Step("settlement", due)))
+        steps = [step for step in walk.steps() if step.activity != "settlement"]
+        timeless_step = next((step for step in steps if timeless(walk.agents, step)), None)
+        if timeless_step is not None:
+            walk.fire(timeless_step)
+            continue
+        step = _choose(walk, [step for step in steps if _concerns(step, label)], event, show)
+        if step is None:
+            return ()
+        shown = show(walk.fire(step))
+        if shown:
+            return shown
+    return ()
 
 
-def _settle(run: Followed, event: Settled, show: Show) -> tuple[Expected, ...] | None:
-    """Deliver a settlement, after the silent steps without which it is not due."""
-    for _ in range(_SILENT_AT_MOST):
-        due = next((due for due in run.world.due if due.call == event.call and due.outcome == event.outcome), None)
-        if due is not None:
-            outcome = fire(run.world, Step("settlement", due))
-            _go(run, outcome)
-            return show(outcome.expected)
-        outcomes = (fire(run.world, step) for step in enabled(run.world) if step.activity != "settlement")
-        silent = next((outcome for outcome in outcomes if not show(outcome.expected)), None)
-        if silent is None:
-            return None
-        _go(run, silent)
-    return None
+def _choose(walk: Walk, steps: Sequence[Step], event: Event, show: Show) -> Step | None:
+    """Choose the step that leads to ``event``, or else a silent one, which may lead to it."""
+    if len(steps) < 2:
+        return steps[0] if steps else None
+    silent = None
+    for step in steps:
+        shown = show(fire(walk.world, step).expected)
+        if shown and shown[0].event == event:
+            return step
+        if not shown and silent is None:
+            silent = step
+    return silent
 
 
 _OF_AGENT: frozenset[Activity] = frozenset({"creation", "driver", "entry", "flush", "teardown"})
@@ -110,25 +115,18 @@ def _concerns(step: Step, label: Label | None) -> bool:
     return step.activity not in _OF_AGENT or label is None or step.subject == label
 
 
-def _label_of(world: World, event: AgentEvent | ScopeCleanup) -> Label | None:
+def _label_of(agents: Sequence[Agent], event: AgentEvent | ScopeCleanup) -> Label | None:
     if isinstance(event, ScopeCleanup):
         return event.creation
-    for agent in world.agents:
+    for agent in agents:
         if agent.ref == event.agent:
             return agent.label
     return None
 
 
-def _go(run: Followed, outcome: Outcome) -> None:
-    run.silences += outcome.silences
-    run.world = hurry(outcome.world, run.silences)
-
-
-def _rest(run: Followed, show: Show) -> bool:
+def _rest(walk: Walk, show: Show) -> bool:
     """Fire what is left, which must be silent; tells whether that leads to rest."""
-    while steps := enabled(run.world):
-        outcome = fire(run.world, steps[0])
-        if show(outcome.expected):
+    while steps := walk.steps():
+        if show(walk.fire(steps[0])):
             return False
-        _go(run, outcome)
     return True

@@ -11,7 +11,7 @@ many: where the contract leaves order open, ``Worlds`` accepts every other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 
 from probate_model import (
@@ -31,7 +31,7 @@ from probate_model.alphabet.gates import GateKind, GateOutcome, default_outcome
 from probate_model.alphabet.items import BurstItem, Hold, Open, Plan, React, Release
 from probate_model.alphabet.names import Label
 from probate_model.clauses import demand_of
-from probate_model.run import Expected, Outcome, Run
+from probate_model.run import Expected, Outcome, Run, Silence
 from probate_model.world import (
     Agent,
     Due,
@@ -163,12 +163,15 @@ def waits(agent: Agent, kind: GateKind) -> bool:
 
 def enabled(world: World) -> tuple[Step, ...]:
     """List the steps that could run now, in the canonical order."""
-    return tuple(_steps(world.agents, world.unloads, world.due))
+    return tuple(_steps(world.agents, world.agents, world.unloads, world.due))
 
 
-def _steps(agents: Sequence[Agent], unloads: Sequence[Unload], due: Sequence[Due]) -> list[Step]:
+def _steps(
+    asked: Iterable[Agent], agents: Sequence[Agent], unloads: Sequence[Unload], due: Sequence[Due]
+) -> list[Step]:
+    """List the steps of the agents that are asked, and of all else."""
     steps: list[Step] = []
-    for agent in agents:
+    for agent in asked:
         if agent.teardown is not Teardown.DONE:
             label = agent.label
             if creation.can_advance(agent):
@@ -243,6 +246,43 @@ def fire(world: World, step: Step) -> Outcome:
     return run.freeze()
 
 
+class Walk:
+    """A world that is walked forward in place, by somebody who chooses the steps."""
+
+    def __init__(self, world: World) -> None:
+        self._run = Run(world, _begin)
+
+    @property
+    def world(self) -> World:
+        """The world as it is at this moment."""
+        return self._run.world
+
+    @property
+    def agents(self) -> Sequence[Agent]:
+        """Its agents."""
+        return self._run.agents
+
+    @property
+    def due(self) -> Sequence[Due]:
+        """Its settlements that are due."""
+        return self._run.due
+
+    @property
+    def silences(self) -> Sequence[Silence]:
+        """What was silent on purpose on the way."""
+        return self._run.silences
+
+    def steps(self) -> list[Step]:
+        """List the steps that could run now."""
+        return _steps(self._run.agents, self._run.agents, self._run.unloads, self._run.due)
+
+    def fire(self, step: Step) -> tuple[Expected, ...]:
+        """Run one of them to its next wait, and give the events on the way."""
+        before = len(self._run.expected)
+        _fire(self._run, step)
+        return tuple(self._run.expected[before:])
+
+
 class Layout:
     """Where the settlements of a settled run may stand, and where not.
 
@@ -268,12 +308,17 @@ def settle(world: World, layout: Layout | None = None) -> Outcome:
     run = Run(world, _begin)
     layout = layout or Layout()
     _lay_out(run, layout, len(run.expected), None)
-    while steps := _steps(run.agents, run.unloads, run.due):
+    asked: Iterable[Agent] = run.agents
+    while steps := _steps(asked, run.agents, run.unloads, run.due):
+        run.touched.clear()
         for position, step in enumerate(steps):
             if not position or _can_fire(run, step):
                 before = len(run.expected)
                 _fire(run, step)
                 _lay_out(run, layout, before, step)
+        # Of the others none can have become able to run, but for a scope, which waits for other agents.
+        touched = run.touched
+        asked = [agent for agent in run.agents if agent.label in touched or agent.teardown is Teardown.SCOPE]
     outcome = run.freeze()
     return outcome._replace(world=bind(outcome.world))
 

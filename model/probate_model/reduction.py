@@ -16,6 +16,8 @@ on what others do first. That the reduction loses nothing is tested by accepting
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from probate_model import owners
 from probate_model.alphabet.events import Status
 from probate_model.alphabet.gates import FAIL
@@ -29,7 +31,7 @@ from probate_model.world import Agent, Driver, Stage, Teardown, Unload, World
 def hurry(world: World, silences: list[Silence]) -> World:
     """Take every step whose time makes no difference, until none is left."""
     while True:
-        step = next((step for step in enabled(world) if timeless(world, step)), None)
+        step = next((step for step in enabled(world) if timeless(world.agents, step)), None)
         if step is None:
             return world
         outcome = fire(world, step)
@@ -37,13 +39,13 @@ def hurry(world: World, silences: list[Silence]) -> World:
         world = outcome.world
 
 
-def timeless(world: World, step: Step) -> bool:
+def timeless(agents: Sequence[Agent], step: Step) -> bool:
     """Tell whether it makes no difference when an enabled step happens."""
     if step.activity == "settlement":
         return False
     if isinstance(step.subject, Unload):
-        return _unload_is_timeless(world, step.subject)
-    agent = next(agent for agent in world.agents if agent.label == step.subject)
+        return _unload_is_timeless(agents, step.subject)
+    agent = next(agent for agent in agents if agent.label == step.subject)
     match step.activity:
         case "creation":
             return agent.failure is not None or (agent.stage is Stage.BEGUN and agent.setup is Setup.PLAIN)
@@ -52,7 +54,7 @@ def timeless(world: World, step: Step) -> bool:
         case "flush":
             return not _next_flush_failed(agent)
         case "teardown":
-            return _scope_is_timeless(world, agent)
+            return _scope_is_timeless(agents, agent)
         case _:
             return False
 
@@ -70,27 +72,25 @@ def _next_flush_failed(agent: Agent) -> bool:
     return next(ended).outcome == FAIL
 
 
-def _scope_is_timeless(world: World, agent: Agent) -> bool:
+def _scope_is_timeless(agents: Sequence[Agent], agent: Agent) -> bool:
     if agent.teardown is Teardown.DETACHED:
         return not agent.cleanup and not any(
-            other.origin.parent == agent.label and other.teardown is not Teardown.DONE for other in world.agents
+            other.origin.parent == agent.label and other.teardown is not Teardown.DONE for other in agents
         )
     if agent.teardown is not Teardown.SCOPE:
         return False
     if agent.children:
-        return _is_begun(world, agent.children[0])
+        return _is_begun(agents, agent.children[0])
     return not agent.cleanup or agent.in_cleanup is not None
 
 
-def _unload_is_timeless(world: World, unload: Unload) -> bool:
+def _unload_is_timeless(agents: Sequence[Agent], unload: Unload) -> bool:
     if not unload.begun:
-        return not any(
-            owners.made_through(agent, unload) and agent.teardown is not Teardown.DONE for agent in world.agents
-        )
-    return not unload.to_start or _is_begun(world, unload.to_start[0])
+        return not any(owners.made_through(agent, unload) and agent.teardown is not Teardown.DONE for agent in agents)
+    return not unload.to_start or _is_begun(agents, unload.to_start[0])
 
 
-def _is_begun(world: World, label: Label) -> bool:
+def _is_begun(agents: Sequence[Agent], label: Label) -> bool:
     """Tell whether starting the teardown of an agent would do nothing."""
-    agent = next(agent for agent in world.agents if agent.label == label)
+    agent = next(agent for agent in agents if agent.label == label)
     return agent.teardown is not Teardown.NONE or agent.stage is not Stage.LIVE

@@ -42,6 +42,8 @@ class Silence(NamedTuple):
     pattern: Pattern
     lasting: bool = True
     """Whether that holds until the next settle, and not just on the way to the next event of the agent."""
+    broad: bool = False
+    """Whether it speaks of more than what its rule kept from happening: then a field that differs says more."""
 
     def broken_by(self, event: Event) -> bool:
         """Tell whether ``event`` is what should not have been emitted."""
@@ -103,6 +105,7 @@ class Run:
         "sessions",
         "silences",
         "this",
+        "touched",
         "unloads",
     )
 
@@ -124,6 +127,8 @@ class Run:
         self.silences: list[Silence] = []
         self.marks: list[str] = []
         self.this: Label | None = None
+        self.touched: set[Label] = set()
+        """The agents that were changed since the set was last emptied."""
         self.contained = False
         self.appending: set[Label] = set()
         self.late_injections: list[tuple[Label, Callable[[], None]]] = []
@@ -175,6 +180,7 @@ class Run:
         """Add a creation that has begun."""
         self._positions[agent.label] = len(self._agents)
         self._agents.append(agent)
+        self.touched.add(agent.label)
 
     def update(self, label: Label, **fields: object) -> Agent:
         """Change fields of one agent, and give the agent as it is then."""
@@ -184,6 +190,7 @@ class Run:
             values[_PLACES[name]] = value
         agent = Agent._make(values)
         self._agents[position] = agent
+        self.touched.add(label)
         return agent
 
     def next_number(self, agent_id: AgentId) -> int:
@@ -217,10 +224,14 @@ class Run:
         """Record that the scope's cleanup began; it is no dispatch, so nothing can react to it."""
         self.expected.append(Expected(ScopeCleanup(label), demand))
 
-    def silence(self, clause: str, agent: Agent, kind: str, *, lasting: bool = True, **where: Scalar) -> None:
+    def silence(
+        self, clause: str, agent: Agent, kind: str, *, lasting: bool = True, broad: bool = False, **where: Scalar
+    ) -> None:
         """Note that a rule emits nothing of this kind, with these fields, on purpose."""
         pattern = Pattern(kind, tuple(where.items()))
-        self.silences.append(Silence(_CONTAINED.clause if self.contained else clause, agent.ref, pattern, lasting))
+        self.silences.append(
+            Silence(_CONTAINED.clause if self.contained else clause, agent.ref, pattern, lasting, broad)
+        )
 
     def mark(self, kind: Literal["window", "hold", "react"], name: str) -> None:
         """Note that a run has come to a window, a held gate or a reaction. It changes nothing."""
