@@ -48,8 +48,8 @@ def cancel(run: Run, op: Cancel) -> bool:
     if swept.queued or swept.steering:
         clause = "CANCEL-03" if swept.queued else "CANCEL-10"
         run.update(label, queued=(), steering=(), aside=Aside(cancelled=True, swept=clause))
-        run.silence(clause, swept, "log", record="turn/start")
-        run.silence(clause, swept, "agent/status", status=Status.RUNNING)
+        run.silence(clause, swept, "log", broad=True, record="turn/start")
+        run.silence(clause, swept, "agent/status", broad=True, status=Status.RUNNING)
         for text in (*swept.queued, *swept.steering):
             run.silence("CANCEL-03" if text in swept.queued else "CANCEL-10", swept, "log", text=text)
     if active:

@@ -60,6 +60,8 @@ def queue(run: Run, label: Label, text: Text) -> None:
     if agent.fired is not None:
         run.mark("window", Window.SEND_AFTER_ABORT)
     run.update(label, queued=(*agent.queued, text))
+    if agent.turn_open:
+        run.silence("INBOX-06", agent, "log", text=text)
     run.emit(label, Queued(agent.ref, text, steering=False), _QUEUED)
 
 

@@ -144,7 +144,7 @@ def _exit(run: Run, label: Label) -> None:
     agent = run[label]
     run.silence("DISPOSE-03", agent, "agent/status")
     for text in (*agent.queued, *agent.steering):
-        run.silence("DISPOSE-10", agent, "log", record="turn/start")
+        run.silence("DISPOSE-10", agent, "log", broad=True, record="turn/start")
         run.silence("DISPOSE-10", agent, "log", text=text)
     idle.driver_exited(run, label)
 

@@ -244,12 +244,19 @@ class Worlds:
             clause = next((silence.clause for silence in silences if silence.broken_by(event)), None)
             return None if clause is None else Divergence(clause, Reason.SILENCE, event, events)
 
-        if (divergence := broken(self.silences)) is not None:
+        # A silence that is noted further on in a stretch says nothing of what is still due in it.
+        due = any(expected.event == event for branch in self.branches for expected in branch.rest)
+        if not due and (divergence := broken(s for s in self.silences if not s.broad)) is not None:
+            return divergence
+        # That a call settles too early says more than that another one of its ends was possible.
+        if isinstance(event, Settled) and (divergence := self._too_early(event, events)) is not None:
             return divergence
         other = _closest(event, allowed)
         if other is not None:
             expected, field = other
             return Divergence(expected.demand.of_field(field), Reason.FIELD, event, events, field)
+        if not due and (divergence := broken(self.silences)) is not None:
+            return divergence
         # What is silent on every way to what is due of the same agent is silent.
         own = [silences for branch, silences in ways if subject_of(branch.rest[0].event) == subject]
         if own and (divergence := broken(s for s in own[0] if all(s in silences for silences in own))) is not None:
@@ -260,12 +267,11 @@ class Worlds:
         if (divergence := broken(silence for _, silences in ways for silence in silences)) is not None:
             return divergence
         if allowed:
-            due = next((e for e in allowed if subject_of(e.event) == subject), None)
-            if due is None and isinstance(event, SessionCreated):
+            first = next((e for e in allowed if subject_of(e.event) == subject), None)
+            if first is None and isinstance(event, SessionCreated):
                 # Nobody has heard of the agent yet: it is a creation that was to be refused.
-                due = next((e for e in allowed if isinstance(e.event, Settled) and _is_refusal(e.event)), None)
-            due = due or allowed[0]
-            return Divergence(due.demand.clause, Reason.DUE, event, events)
+                first = next((e for e in allowed if _is_refusal(e.event)), None)
+            return Divergence((first or allowed[0]).demand.clause, Reason.DUE, event, events)
         return Divergence(extra_clause(event.event), Reason.EXTRA, event, ())
 
     def _too_early(self, event: Event, events: tuple[Event, ...]) -> Divergence | None:
