@@ -12,7 +12,7 @@ from itertools import pairwise
 import pytest
 
 from probate_conformance.generation import generate
-from probate_conformance.lockstep import rehearse
+from probate_conformance.rehearsal import rehearse
 from probate_conformance.trace import dangling, dump, faults
 from probate_model.alphabet.items import Hold, Plan, React, Release, Settle
 from probate_model.world import new_world

@@ -9,8 +9,9 @@ import pytest
 from probate_conformance.backends.model import ModelBackend
 from probate_conformance.errors import BackendBroke, BackendSilent
 from probate_conformance.generation import generate
-from probate_conformance.lockstep import Examined, Verdict, examine, rehearse
+from probate_conformance.lockstep import Examined, Verdict, examine
 from probate_conformance.manifest import Manifest, Unclaimed
+from probate_conformance.rehearsal import rehearse
 from probate_conformance.trace import Trace
 from probate_conformance.view import view_of
 from probate_conformance.wire import Burst, Close, Closed, Command, Open, Opened, Quiet, Reply
