@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import pytest
 
+import probate_reference
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.reference import ReferenceBackend
-from probate_conformance.backends.reference.known_bad import VARIANTS, backend
+from probate_conformance.backends.reference.known_bad import VARIANTS, backend, patching
 from probate_conformance.backends.reference.known_bad.patching import NothingToChange, Patches
 from probate_conformance.checking import Checked, Plan, check
-from probate_reference import core, driver, teardown
+from probate_model.clauses import CLAUSES
+from probate_reference import core, driver
 from probate_reference import lifecycle as lifecycles
+
+BURST = "pre-run-cancel-forgets-waiters"
+REACTION = "unannounced-agent-is-announced-as-disposed"
+SCHEDULE = "handle-detaches-side-by-side"
+OF_ORDER = [name for name, variant in VARIANTS.items() if variant.needs == "schedule"]
+
+SHEET = frozenset(
+    f"M{number}"
+    for number in (
+        *(1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14, 16, 17, 18, 19, 21, 22, 23, 24, 26, 27, 28, 29, 31, 32, 33, 34, 36),
+        *(37, 38, 39, 41, 42, 43, 44, 46, 47, 48, 49, 51, 52, 53, 54, 56, 57, 58, 59, 61, 62, 63, 64),
+    )
+)
+"""The mutants of the fact sheet up to M64."""
+NOT_CORE = {
+    "M21": "only the edition 2026-08 has a wake latch",
+    "M42": "needs the load of a resume",
+    "M52": "needs the load of a resume",
+    "M54": "needs the records that a resume is seeded with",
+}
 
 
 def _check(subject: Backend, plan: Plan) -> Checked:
@@ -18,45 +42,103 @@ def _check(subject: Backend, plan: Plan) -> Checked:
         return subject.converse(check(subject.manifest, plan, lambda _: None))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "pre-run-cancel-forgets-waiters",
-        "unannounced-agent-is-announced-as-disposed",
-        "handle-detaches-side-by-side",
-    ],
-)
+def _found(name: str, cases: int) -> list[str]:
+    schedules = 4 if name in OF_ORDER else 1
+    checked = _check(backend(name), Plan(seed=1, cases=cases, schedules=schedules, stop_at_first=True))
+    return [case.clause for case in checked.cases]
+
+
+@pytest.mark.parametrize("name", [BURST, REACTION, SCHEDULE])
 def test_burst_reaction_and_schedule_each_show_a_defect(name: str) -> None:
+    assert _found(name, 500) == [VARIANTS[name].clause]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_defect_is_found_and_named(name: str) -> None:
+    assert _found(name, 2000) == [VARIANTS[name].clause]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_defect_breaks_a_clause_and_not_the_kit(name: str) -> None:
+    checked = _check(backend(name), Plan(seed=1, cases=100))
+    assert not checked.troubles
+    assert sum(checked.failed.values()) * 2 <= checked.traces
+
+
+@pytest.mark.parametrize("name", OF_ORDER)
+def test_a_defect_of_order_does_not_show_first_in_first_out(name: str) -> None:
+    assert not _check(backend(name), Plan(seed=1, cases=100)).failed
+
+
+@pytest.mark.parametrize("name", OF_ORDER)
+def test_a_defect_of_order_shows_on_trio(name: str) -> None:
     variant = VARIANTS[name]
-    schedules = 4 if variant.needs == "schedule" else 1
-    checked = _check(backend(name), Plan(seed=1, cases=500, schedules=schedules, stop_at_first=True))
+    assert variant.loops == ("trio",)
+    checked = _check(backend(name, "trio"), Plan(seed=1, cases=100, stop_at_first=True))
     assert [case.clause for case in checked.cases] == [variant.clause]
 
 
-def test_a_defect_of_order_does_not_show_first_in_first_out() -> None:
-    checked = _check(backend("handle-detaches-side-by-side"), Plan(seed=1, cases=100))
-    assert not checked.failed
+# The list.
 
 
-def test_a_defect_of_order_shows_on_trio() -> None:
-    variant = VARIANTS["handle-detaches-side-by-side"]
-    checked = _check(backend(variant.name, "trio"), Plan(seed=1, cases=100, stop_at_first=True))
-    assert [case.clause for case in checked.cases] == [variant.clause]
+def test_the_list_is_as_long_and_as_deep_as_asked_for() -> None:
+    assert len(VARIANTS) >= 40
+    assert sum(variant.needs in ("burst", "reaction", "gate") for variant in VARIANTS.values()) >= 10
+    assert len(OF_ORDER) >= 2
+
+
+def test_every_mutant_of_the_sheet_is_there_or_has_a_reason_not_to_be() -> None:
+    assert {variant.mutant for variant in VARIANTS.values()} & SHEET == SHEET - NOT_CORE.keys()
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_variant_says_what_is_wrong_and_by_which_clause(name: str) -> None:
+    variant = VARIANTS[name]
+    assert variant.name == name
+    assert variant.clause in CLAUSES
+    assert variant.says.endswith(".")
+    assert variant.says.count(". ") == 0
+
+
+# What is planted is taken out again.
+
+
+def _names() -> dict[tuple[str, str], object]:
+    """Everything that the reference has: the names of its modules, and of the classes in them."""
+    found: dict[tuple[str, str], object] = {}
+    for module in patching.modules():
+        for name, value in vars(module).items():
+            found[module.__name__, name] = value
+            if isinstance(value, type) and value.__module__.startswith(probate_reference.__name__):
+                found.update({(f"{module.__name__}.{name}", part): inner for part, inner in vars(value).items()})
+    return found
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_defect_is_planted_somewhere_and_taken_out_again(name: str) -> None:
-    before = {holder: dict(vars(holder)) for holder in (core.Core, driver, teardown, lifecycles, lifecycles.Lifecycle)}
+    before = _names()
     with Patches() as patches:
         VARIANTS[name].plant(patches)
         assert patches.changed
+        assert _names() != before
     assert not patches.changed
-    assert {holder: dict(vars(holder)) for holder in before} == before
+    after = _names()
+    assert after.keys() == before.keys()
+    assert [place for place, value in after.items() if value is not before[place]] == []
+
+
+def test_a_function_is_changed_wherever_it_is_imported() -> None:
+    before = driver.drive
+    with Patches() as patches:
+        patches.replace(driver, "drive", None)
+        assert vars(lifecycles)["drive"] is None
+    assert vars(lifecycles)["drive"] is before
 
 
 def test_the_reference_is_pristine_after_a_conversation() -> None:
-    subject = backend("pre-run-cancel-forgets-waiters")
-    _check(subject, Plan(seed=1, cases=50))
+    _check(backend(BURST), Plan(seed=1, cases=50))
     assert not _check(ReferenceBackend(), Plan(seed=1, cases=150)).failed
 
 
@@ -64,16 +146,24 @@ def test_the_reference_is_pristine_after_a_conversation_that_raised() -> None:
     def broken(_: Checked) -> None:
         raise ZeroDivisionError
 
-    before = driver.drive
-    subject = backend("pre-run-cancel-forgets-waiters")
+    before = _names()
+    subject = backend(BURST)
     with pytest.raises(BaseExceptionGroup), subject:
         subject.converse(check(subject.manifest, Plan(seed=1, cases=1), broken))
-    assert driver.drive is before is vars(lifecycles)["drive"]
+    assert _names() == before
     _check(subject, Plan(seed=1, cases=1))
 
 
+def test_the_reference_is_pristine_when_a_defect_cannot_be_planted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(driver, "drive")
+    with pytest.raises(NothingToChange), backend(BURST) as subject:
+        _check(subject, Plan(seed=1, cases=1))
+    monkeypatch.undo()
+    _check(backend(BURST), Plan(seed=1, cases=1))
+
+
 def test_two_defects_cannot_be_planted_at_once() -> None:
-    outer, inner = backend("pre-run-cancel-forgets-waiters"), backend("unannounced-agent-is-announced-as-disposed")
+    outer, inner = backend(BURST), backend(REACTION)
 
     def also(_: Checked) -> None:
         _check(inner, Plan(seed=1, cases=1))
@@ -81,6 +171,9 @@ def test_two_defects_cannot_be_planted_at_once() -> None:
     with pytest.raises(BaseExceptionGroup) as raised, outer:
         outer.converse(check(outer.manifest, Plan(seed=1, cases=1), also))
     assert raised.group_contains(RuntimeError, match="one defect")
+
+
+# Changing a source.
 
 
 def test_a_change_of_what_is_not_there_is_an_error() -> None:
@@ -91,3 +184,50 @@ def test_a_change_of_what_is_not_there_is_an_error() -> None:
             patches.edit(driver, "drive", ("no such line", ""))
         with pytest.raises(NothingToChange):
             patches.edit(core, "Core", ("Core", "Bore"))
+
+
+def _sample() -> ModuleType:
+    module = ModuleType("sample")
+    vars(module).update(sample=sample)
+    return module
+
+
+def sample(value: int) -> str:
+    if value:
+        return "some"
+    return "none"
+
+
+def test_an_edit_exchanges_lines_at_their_indentation() -> None:
+    module = _sample()
+    with Patches() as patches:
+        patches.edit(
+            module,
+            "sample",
+            (
+                """
+                if value:
+                    return "some"
+                """,
+                """
+                if value > 1:
+                    return many
+                """,
+            ),
+            many="many",
+        )
+        assert [vars(module)["sample"](value) for value in (0, 1, 2)] == ["none", "none", "many"]
+        assert "many" in globals()
+    assert "many" not in globals()
+    assert vars(module)["sample"] is sample
+
+
+@pytest.mark.parametrize("part", ["return", "else:"])
+def test_an_edit_of_what_is_there_twice_or_elsewhere_is_an_error(part: str) -> None:
+    with Patches() as patches, pytest.raises(NothingToChange):
+        patches.edit(_sample(), "sample", (part, "pass"))
+
+
+def test_a_name_that_new_lines_use_must_be_new() -> None:
+    with Patches() as patches, pytest.raises(ValueError, match="of its own"):
+        patches.edit(_sample(), "sample", ("if value:", "if pytest:"), pytest=None)

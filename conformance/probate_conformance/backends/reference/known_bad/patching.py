@@ -23,7 +23,8 @@ class NothingToChange(LookupError):
     """Raised when what a defect would change is not in the reference (any more)."""
 
 
-def _modules() -> list[ModuleType]:
+def modules() -> list[ModuleType]:
+    """Give the modules of the reference."""
     package = probate_reference.__name__
     return [module for name, module in sys.modules.items() if name == package or name.startswith(f"{package}.")]
 
@@ -63,8 +64,8 @@ class Patches:
         old = vars(holder).get(name)
         if old is None:
             raise NothingToChange(f"{holder.__name__} has no {name}")
-        holders = [holder] if isinstance(holder, type) else [m for m in _modules() if vars(m).get(name) is old]
-        for where in holders:
+        importing = () if isinstance(holder, type) else (m for m in modules() if vars(m).get(name) is old)
+        for where in dict.fromkeys((holder, *importing)):
             self._old.append((where, name, old))
             setattr(where, name, new)
 
