@@ -10,11 +10,12 @@ from probate_conformance.backends.reference.known_bad.cancel import CANCEL
 from probate_conformance.backends.reference.known_bad.owners import OWNERS
 from probate_conformance.backends.reference.known_bad.publication import PUBLICATION
 from probate_conformance.backends.reference.known_bad.registry import REGISTRY
+from probate_conformance.backends.reference.known_bad.selftesting import BUDGET, Result, selftest
 from probate_conformance.backends.reference.known_bad.teardown import TEARDOWN
 from probate_conformance.backends.reference.known_bad.turns import TURNS
 from probate_conformance.backends.reference.known_bad.variant import Loop, Variant
 
-__all__ = ("VARIANTS", "Variant", "backend")
+__all__ = ("BUDGET", "VARIANTS", "Result", "Variant", "backend", "selftest")
 
 VARIANTS: Final[dict[str, Variant]] = {
     variant.name: variant
