@@ -6,12 +6,16 @@ from itertools import permutations
 
 import pytest
 
-from probate_conformance.checking import Checked, Plan
+from probate_conformance.backends.model import ModelBackend
+from probate_conformance.checking import Checked, Plan, check
 from probate_conformance.errors import WORST_FIRST, BackendBroke, Exit
+from probate_conformance.generation import Palette
 from probate_conformance.lockstep import Verdict
-from probate_conformance.manifest import Manifest, Unclaimed
+from probate_conformance.manifest import OP_NAMES, Manifest, Unclaimed
+from probate_conformance.reached import NEEDS, possible, reached
 from probate_conformance.report import (
     INTERRUPTED,
+    TIME_UP,
     UNEXPLAINED,
     ClauseResult,
     Report,
@@ -22,6 +26,7 @@ from probate_conformance.report import (
     replayed_exit,
 )
 from probate_conformance.running import not_run, report_of
+from probate_model.windows import Window
 
 PLAN = Plan(seed=0, cases=10)
 MANIFEST = Manifest(name="some", version="1", language="python")
@@ -152,3 +157,56 @@ def test_a_backend_that_broke_is_a_trouble_of_the_trace_it_was_in() -> None:
 )
 def test_the_exit_code_of_one_case(verdict: Verdict, clause: str | None, code: Exit) -> None:
     assert replayed_exit(verdict, clause) is code
+
+
+def test_what_is_expected_to_fail_fails_nothing_and_passes_nothing() -> None:
+    known = {"CALL-02": "they know"}
+    claimed = {"CALL-01": True, "CALL-02": True}
+    failing = clause_results(claimed, {"CALL-01": 7}, {"CALL-02": 1}, ended_early=True, expected=known)
+    assert [result.fails for result in failing] == [False, False]
+    assert failing[1].verdict is Verdict.FAIL
+    assert overall(failing, (), 9) == (Verdict.PASS, Exit.PASS)
+    assert overall(failing, (trouble(Verdict.BROKEN),), 9)[1] is Exit.BROKEN
+    both = clause_results(claimed, {"CALL-01": 7}, {"CALL-01": 1, "CALL-02": 1}, ended_early=True, expected=known)
+    assert overall(both, (), 9)[1] is Exit.FAIL
+
+
+def test_what_is_expected_to_fail_and_does_not_fails_a_whole_run() -> None:
+    known = {"CALL-02": "they know"}
+    held = clause_results({"CALL-02": True}, {"CALL-02": 7}, {}, ended_early=False, expected=known)
+    assert overall(held, (), 9)[1] is Exit.FAIL
+    assert overall(held, (), 9, ended=TIME_UP)[1] is Exit.FAIL
+    assert overall(held, (), 9, ended=INTERRUPTED)[1] is Exit.INCONCLUSIVE
+    missed = clause_results({"CALL-02": True}, {}, {}, ended_early=False, expected=known)
+    assert overall(missed, (), 9)[1] is Exit.NOT_RUN  # it may fail yet
+
+
+def test_a_run_that_ended_by_its_time_is_judged_by_what_was_run() -> None:
+    assert overall(results(Verdict.PASS), (), 9, ended=TIME_UP) == (Verdict.PASS, Exit.PASS)
+    assert overall((), (), 0, ended=TIME_UP)[1] is Exit.NOT_RUN
+
+
+def test_every_window_can_be_reached_by_who_claims_everything_and_none_by_who_claims_nothing() -> None:
+    assert possible(MANIFEST) == tuple(Window)
+    nothing = MANIFEST.model_copy(update={"unclaimed": Unclaimed(ops=OP_NAMES)})
+    assert possible(nothing) == ()
+
+
+def test_all_that_windows_need_can_be_claimed() -> None:
+    palette = Palette()
+    names = palette.ops | palette.gates | palette.events | palette.features
+    assert {name for needs in NEEDS.values() for group in needs for name in group} <= names
+
+
+def test_the_default_run_reaches_every_window_and_most_items_are_carried_out() -> None:
+    """The first 1,000 traces of seed 0, on the model itself."""
+    with ModelBackend() as backend:
+        checked = backend.converse(check(backend.manifest, Plan(seed=0, cases=1000)))
+    came_to = reached(checked.marks, backend.manifest)
+    assert len(came_to.windows) == 12
+    assert [name for name, count in came_to.windows.items() if not count] == []
+    assert set(came_to.holds) == Palette().gates
+    assert set(came_to.refusals) >= {"aborted", "disposed", "id-exists", "owner-inactive", "thrown"}
+    done, void = (sum(getattr(share, name) for share in came_to.items.values()) for name in ("done", "void"))
+    assert done / (done + void) >= 0.7
+    assert checked.steps > done  # that counts the epilogues too

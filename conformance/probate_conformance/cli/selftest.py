@@ -7,8 +7,7 @@ import os
 import sys
 from typing import Final
 
-from probate_conformance.backends.reference.known_bad import VARIANTS
-from probate_conformance.cli.check import CASES
+from probate_conformance.backends.reference.known_bad import BUDGET, VARIANTS
 from probate_conformance.cli.options import add_color, natural, positive
 from probate_conformance.cli.output import emit
 from probate_conformance.errors import Exit, unknown_name
@@ -36,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=natural, default=0, metavar="N", help="of the traces (default: %(default)s)")
     parser.add_argument(
-        "--cases", type=positive, default=CASES, metavar="N", help="the most traces for each (default: %(default)s)"
+        "--cases", type=positive, default=BUDGET, metavar="N", help="the most traces for each (default: %(default)s)"
     )
     parser.add_argument("--thorough", action="store_true", help="also see that each passes at least half of all traces")
     parser.add_argument("--loop", choices=("asyncio", "trio"), help="default: the first on which the defect shows")
@@ -72,10 +71,11 @@ def run(arguments: argparse.Namespace) -> Exit:
                 emit("".join(f"  {line}\n" for line in (tried.variant.says, *tried.story.splitlines(), "")))
     many = f"{len(names)} known-bad backend{'' if len(names) == 1 else 's'}"
     if faults:
-        emit(f"\n{style.verdict(f'{faults} of {many} were not found as they should be', Verdict.FAIL, Ink.BOLD)}\n")
-        return Exit.FAIL
-    emit(f"\n{style.verdict(f'all {many} were found, each by its clause', Verdict.PASS, Ink.BOLD)}\n")
-    return Exit.PASS
+        said, verdict = f"{faults} of {many} {'was' if faults == 1 else 'were'} not found as due", Verdict.FAIL
+    else:
+        said, verdict = f"all {many} were found, each by its clause", Verdict.PASS
+    emit(f"\n{style.verdict(said, verdict, Ink.BOLD)}\n")
+    return Exit.FAIL if faults else Exit.PASS
 
 
 def _told(tried: Tried, style: Style) -> str:

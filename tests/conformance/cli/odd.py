@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.model import ModelBackend
 from probate_conformance.errors import BackendBroke
 from probate_conformance.manifest import Manifest, Unclaimed
-from probate_conformance.wire import Burst, Command, Conversation, Quiet, Reply
+from probate_conformance.wire import Burst, Command, Conversation, Open, Quiet, Reply
 from probate_model.alphabet.events import AgentDisposed
 
 T = TypeVar("T")
@@ -137,6 +139,54 @@ class Pressing(Interrupting):
     times = 2
 
 
+class Dying(Interrupting):
+    """Has its process end in the second world."""
+
+    def answer(self, command: Command) -> Reply:
+        self.bursts += isinstance(command, Burst)
+        if self.bursts == 20:
+            self.end()
+        return ModelBackend.answer(self, command)
+
+    def end(self) -> None:
+        os._exit(9)
+
+
+class Killed(Dying):
+    """Has its process killed in the second world."""
+
+    def end(self) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Interrupted(Forgetful):
+    """Has the kit interrupted after some traces, or while a failure is being shrunk; else it is as the model."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.how = os.environ.get("PROBATE_ODD_HOW", "")
+        self.worlds = 0
+
+    def answer(self, command: Command) -> Reply:
+        self.worlds += isinstance(command, Open)
+        # A process that runs 16 failing traces, each twice, opens 32.
+        if isinstance(command, Open) and self.worlds == (36 if self.how == "shrinking" else 5):
+            (os.killpg if self.how == "everybody" else os.kill)(kit_of(os.getpid()), signal.SIGINT)
+        return super().answer(command) if self.how == "shrinking" else ModelBackend.answer(self, command)
+
+
+def kit_of(worker: int) -> int:
+    """Give the process that started a worker, which a session of its own has for its leader here."""
+    return os.getppid() if worker == os.getpid() else int(Path(f"/proc/{worker}/stat").read_text().split()[3])
+
+
+def exiting() -> Backend:
+    """Give a backend where the kit lives, and end any other process."""
+    if multiprocessing.parent_process() is not None:
+        os._exit(9)
+    return ModelBackend()
+
+
 def with_manifest(**changes: Any) -> ModelBackend:
     backend = ModelBackend()
     backend.manifest = backend.manifest.model_copy(update=changes)
@@ -153,6 +203,10 @@ def other_edition() -> ModelBackend:
 
 def strange_fields() -> ModelBackend:
     return with_manifest(unclaimed=Unclaimed(fields=("agent/status:mood",)))
+
+
+def no_tools() -> ModelBackend:
+    return with_manifest(unclaimed=Unclaimed(gates=("tool",), ops=("steer",)))
 
 
 def one_at_a_time() -> ModelBackend:

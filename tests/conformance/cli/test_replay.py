@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from probate_conformance.cli.casefiles import write_case
+from probate_conformance.trace import Trace, dangling, load
+from probate_model.alphabet.items import React
 
 from .conftest import ODD, Probate
 
@@ -114,3 +119,56 @@ def test_a_backend_that_breaks(here: Probate, tmp_path: Path, factory: str) -> N
     (tmp_path / "t.json").write_bytes(trace(LOOK))
     ran = here("replay", "t.json", "--backend", f"{ODD}:{factory}")
     assert ran.code == 4
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "/dev/null", "pipe"])
+def test_a_file_that_never_ends(here: Probate, tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    ran = here("replay", name)
+    assert ran.code == 2
+    assert ran.err == f"probate: {name}: can't read the trace: it is no regular file\n"
+
+
+def test_a_file_that_is_too_large(here: Probate, tmp_path: Path) -> None:
+    file = tmp_path / "t.json"
+    file.touch()
+    os.truncate(file, 1 << 33)
+    ran = here("replay", file)
+    assert ran.code == 2
+    assert ran.err.startswith(f"probate: {file}: can't read the trace: it has 8,589,934,592 bytes")
+
+
+def test_a_case_can_be_read_again_wherever_shrinking_stopped(tmp_path: Path) -> None:
+    """What refers to nothing is left out of the file: items, gates, and what a reaction would do."""
+    whole = Trace.model_validate_json(
+        trace(
+            LOOK,
+            {"item": "hold", "gate": {"kind": "model", "creation": "c9"}},
+            {"item": "send", "label": "s", "agent": "c9", "text": "t"},
+            {"item": "load_owner", "label": "o", "owner": "nobody"},
+            {
+                "item": "react",
+                "label": "r",
+                "on": {"event": "agent/created"},
+                "do": [
+                    {"item": "cancel", "label": "r.0", "agent": "c9"},
+                    {"item": "look", "label": "r.1"},
+                    {"item": "await_idle", "label": "r.2", "agent": "c9"},
+                    {"item": "throw", "tag": "t"},
+                ],
+            },
+            {
+                "item": "react",
+                "label": "q",
+                "on": {"event": "agent/created"},
+                "do": [{"item": "cancel", "label": "q.0", "agent": "c9"}],
+            },
+            CREATE,
+        )
+    )
+    assert list(dangling(whole))
+    read = load(write_case(tmp_path, "case", whole))
+    assert [item.item for item in read.items] == ["look", "react", "create"]
+    reaction = read.items[1]
+    assert isinstance(reaction, React)
+    assert [getattr(action, "label", "-") for action in reaction.do] == ["r.0", "-"]
