@@ -61,15 +61,6 @@ def test_a_report_that_is_a_folder(probate: Probate, tmp_path: Path) -> None:
     assert "the report can't be written there: Is a directory" in ran.err
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_report_that_may_not_be_written(probate: Probate, tmp_path: Path) -> None:
-    file = tmp_path / "r.ndjson"
-    file.touch(mode=0o444)
-    ran = probate("check", "--report", file)
-    assert ran.code == 2
-    assert "the report can't be written there: Permission denied" in ran.err
-
-
 def test_cases_that_cannot_be_written(probate: Probate, tmp_path: Path) -> None:
     """The verdict is told all the same."""
     (tmp_path / "taken").touch()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -199,13 +199,20 @@ def test_native_task_group_replays() -> None:
     AsyncioHost().run(main)
 
 
-def test_eager_tasks_replay() -> None:
-    factory = getattr(asyncio, "eager_task_factory", None)
-    if factory is None:
-        pytest.skip("Python 3.12 brought eager tasks")
+def no_tasks(loop: asyncio.AbstractEventLoop) -> None:
+    """Let the loop make its tasks in its own way."""
+    loop.set_task_factory(None)
 
+
+def eager_tasks(loop: asyncio.AbstractEventLoop) -> None:
+    """Let the loop begin its tasks at once, from Python 3.12 on."""
+    loop.set_task_factory(getattr(asyncio, "eager_task_factory", None))
+
+
+@pytest.mark.parametrize("tasks", [no_tasks, eager_tasks])
+def test_tasks_made_in_either_way_replay(tasks: Callable[[asyncio.AbstractEventLoop], None]) -> None:
     async def main(host: Host) -> None:
-        asyncio.get_running_loop().set_task_factory(factory)
+        tasks(asyncio.get_running_loop())
         expected = await natives(host)
         assert sorted(expected) == list(range(8)) != expected
         for _ in range(50):
