@@ -61,7 +61,7 @@ def queue(run: Run, label: Label, text: Text) -> None:
         run.mark("window", Window.SEND_AFTER_ABORT)
     run.update(label, queued=(*agent.queued, text))
     if agent.turn_open:
-        run.silence("INBOX-06", agent, "log", text=text)
+        run.silence("INBOX-06", agent, "log", broad=True, text=text)
     run.emit(label, Queued(agent.ref, text, steering=False), _QUEUED)
 
 

@@ -104,12 +104,13 @@ def advance(run: Run, label: Label) -> None:
     _STRETCHES[run[label].driver](run, label)
 
 
-def next_turn(run: Run, label: Label, because: str = "TURN-02") -> None:
+def next_turn(run: Run, label: Label, *, late: bool = False) -> None:
     """At the top of the loop: exit, go idle, or claim the next prompt and open its turn.
 
-    ``because`` is the clause by which a turn is to follow, if one does.
+    ``late`` says that a turn only follows because of steering that came too late for the last one.
     """
     agent = run[label]
+    because = "FLUSH-02" if agent.driver is Driver.BETWEEN_TURNS else "INBOX-07" if late else "TURN-02"
     if agent.aside.cancelled and because != "INBOX-07":
         because = "CANCEL-04"
     if agent.status is Status.DISPOSED:
@@ -120,7 +121,7 @@ def next_turn(run: Run, label: Label, because: str = "TURN-02") -> None:
         _park(run, label)
         return
     if agent.status is Status.RUNNING:
-        clause = "TURN-09" if because == "TURN-02" else because
+        clause = "INBOX-07" if late else "TURN-09" if because == "TURN-02" else because
         run.silence(clause, agent, "agent/status", lasting=False, status=Status.IDLE)
     run.update(label, armed=True, fired=None, status=Status.RUNNING)
     if agent.status is Status.IDLE:
@@ -361,12 +362,10 @@ def _flushed(run: Run, label: Label) -> None:
 
 def _between_turns(run: Run, label: Label) -> None:
     agent = run[label]
-    because = "FLUSH-02" if agent.driver is Driver.BETWEEN_TURNS else "TURN-02"
+    late = bool(agent.steering) and not agent.queued
     if agent.status is not Status.DISPOSED:
-        if because == "TURN-02" and agent.steering and not agent.queued:
-            because = "INBOX-07"
         _requeue_steering(run, label)
-    next_turn(run, label, because)
+    next_turn(run, label, late=late)
 
 
 def _requeue_steering(run: Run, label: Label) -> Agent:

@@ -251,14 +251,17 @@ class Worlds:
         # That a call settles too early says more than that another one of its ends was possible.
         if isinstance(event, Settled) and (divergence := self._too_early(event, events)) is not None:
             return divergence
+        # What is silent on a way to what is due of the same agent is silent.
+        own = [silences for branch, silences in ways if subject_of(branch.rest[0].event) == subject]
+        if (divergence := broken(s for silences in own for s in silences if not s.broad)) is not None:
+            return divergence
         other = _closest(event, allowed)
         if other is not None:
             expected, field = other
             return Divergence(expected.demand.of_field(field), Reason.FIELD, event, events, field)
-        if not due and (divergence := broken(self.silences)) is not None:
+        # The last rule that kept something from happening is the one that it happened in spite of.
+        if not due and (divergence := broken(reversed(self.silences))) is not None:
             return divergence
-        # What is silent on every way to what is due of the same agent is silent.
-        own = [silences for branch, silences in ways if subject_of(branch.rest[0].event) == subject]
         if own and (divergence := broken(s for s in own[0] if all(s in silences for silences in own))) is not None:
             return divergence
         if (divergence := self._too_early(event, events)) is not None:

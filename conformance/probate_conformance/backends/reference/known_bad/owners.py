@@ -103,14 +103,14 @@ def _(patches: Patches) -> None:
 
 
 @OWNERS.variant(
-    "children-outlive-their-parent",
+    "parent-waits-for-its-children",
     "C32",
     "OWNER-06",
-    "An agent that ends leaves the agents that were created on its behalf alone.",
+    "An agent that ends waits for the agents that were created on its behalf, and does not end them.",
 )
 def _(patches: Patches) -> None:
-    # Nothing in it but its own cleanups.
-    patches.edit(teardown, "_end_scope", ("children = lifecycle.children[::-1]", "children = ()"))
+    # Whoever made them will end them.
+    patches.edit(teardown, "_end_scope", ("child.begin_teardown(OwnerDisposed", "_ = (OwnerDisposed"))
 
 
 @OWNERS.variant(
