@@ -48,7 +48,7 @@ Run generated traces on each backend and hold what is observed to the model. A f
 again to confirm it, shrunk, told as a story and written as a case that `probate replay` runs.
 The same seed gives the same traces everywhere, and the same report but for its first line.
 """
-CASES: Final = 4000
+CASES: Final = 3000
 """How many traces each backend runs by default: for the two default backends less than a minute on two slow cores."""
 
 
