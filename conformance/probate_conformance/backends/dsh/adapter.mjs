@@ -154,6 +154,7 @@ class World {
   #byAgent = new Map()
   #owners = new Map() // by name: the current incarnation
   #provider
+  #spare
 
   static async open({ owners, provider }) {
     const world = new World()
@@ -164,6 +165,7 @@ class World {
       world.#provider = { fiber: root.plugin(AgentLoop, { agents: [] }) }
       await world.#provider.fiber
     }
+    world.#spare = world.#mountSpare()
     for (const name of owners) world.#owners.set(name, world.#mountOwner(name))
     await world.#quiet()
     world.#unknown.clear()
@@ -297,6 +299,10 @@ class World {
         if (!this.#owners.get(item.owner)?.unload) return
         this.#owners.set(item.owner, this.#mountOwner(item.owner))
         return this.#settle(item.label)
+      case 'load_provider':
+        if (this.#provider && !this.#provider.unload) return
+        this.#provider = this.#mountProvider()
+        return this.#settle(item.label)
       case 'look':
         return this.#settle(item.label, this.#look())
       case 'react':
@@ -381,6 +387,19 @@ class World {
   #mountOwner(name) {
     const fiber = this.#root.plugin({ name, inject: ['agents'], apply() {} })
     return { fiber, agents: fiber.ctx.agents }
+  }
+
+  /** Mount what a provider can be made on within one tick. */
+  #mountSpare() {
+    return this.#root.plugin({ name: 'provider', inject: AgentLoop.inject, apply() {} })
+  }
+
+  #mountProvider() {
+    if (this.#root.get('agentLoop', false)) return { fiber: this.#root.plugin(AgentLoop, { agents: [] }) }
+    const fiber = this.#spare
+    this.#spare = this.#mountSpare()
+    new AgentLoop(fiber.ctx, AgentLoop.Config({ agents: [] }))
+    return { fiber }
   }
 
   #unload(label, incarnation) {
