@@ -67,6 +67,7 @@ class _World:
                 async with self.subject.runtime, create_task_group() as calls:
                     self.subject.start(calls)
                     await self.closing.wait()
+                    self.subject.stop()
                     calls.cancel_scope.cancel()
         except Exception as error:
             self.broke = error

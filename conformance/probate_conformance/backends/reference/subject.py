@@ -98,6 +98,10 @@ class Subject:
         if not self._spec.provider:
             _ = self.runtime.provider.unload()
 
+    def stop(self) -> None:
+        """End: no call is followed any more."""
+        self._calls = None
+
     def begin(self, item: BurstItem) -> None:
         """Carry out the synchronous part of an item."""
         match item:
@@ -196,8 +200,10 @@ class Subject:
             except Thrown:
                 return
 
-        assert self._calls is not None
-        self._calls.start_soon(contained)
+        if self._calls is not None:
+            self._calls.start_soon(contained)
+        else:
+            answer.close()
 
     # Ops.
 
@@ -205,8 +211,9 @@ class Subject:
         self.events.append(Settled(call, outcome or Returned()))
 
     def _follow(self, label: Label, call: reference.Call[Any]) -> None:
-        assert self._calls is not None
-        self._calls.start_soon(self._settle, label, call)
+        # A world that is being closed is of no interest any more.
+        if self._calls is not None:
+            self._calls.start_soon(self._settle, label, call)
 
     async def _settle(self, label: Label, call: reference.Call[Any]) -> None:
         try:
