@@ -111,10 +111,9 @@ test-all: ## Run all tests, slow ones too, on each supported Python found here
 
 VERSIONS := 3.11 3.12 3.13
 
-# Foreign runtimes that the tests drive. Nothing to do until the verb exists.
 .PHONY: backends
-backends: $(RUN)
-	@if $(BIN)/probate backends install --help >/dev/null 2>&1; then $(BIN)/probate backends install dsh; fi
+backends: $(DEV) ## Install the foreign runtimes that the tests drive
+	@$(BIN)/probate backends install dsh
 
 .PHONY: bench
 bench: $(DEV) backends ## Measure the kit and the reference beside their peers (ARGS=--quick for a look)
