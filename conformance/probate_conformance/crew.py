@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import pickle
 import signal
 import time
 import traceback
@@ -74,10 +75,18 @@ class Link:
 
     def say(self, message: object) -> None:
         """Say something to whoever gave the task."""
-        self._connection.send(message)
+        _send(self._connection, message)
 
 
 Work = Callable[[Link], None]
+
+
+def _send(connection: Connection, message: object) -> None:
+    """Send a message that ``recv`` takes.
+
+    Not by ``send``, whose buffer some Pythons complain of on standard error when the other end has gone meanwhile.
+    """
+    connection.send_bytes(pickle.dumps(message))
 
 
 def _live(connection: Connection, work: Work) -> None:
@@ -93,10 +102,10 @@ def _live(connection: Connection, work: Work) -> None:
                 raise
             except ProbateError as error:
                 trace_if_debugging(error)
-                connection.send(error)
+                _send(connection, error)
             except Exception as error:
                 notes = tuple(getattr(error, "__notes__", ()))
-                connection.send(Failed(f"{type(error).__name__}: {error}", notes, traceback.format_exc()))
+                _send(connection, Failed(f"{type(error).__name__}: {error}", notes, traceback.format_exc()))
     except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
         pass  # whoever would hear it has gone, or has asked for this
 
@@ -115,7 +124,7 @@ class Worker:
         """Give it a task. One that has gone is heard of as such, so that is no error."""
         self.idle = False
         with contextlib.suppress(OSError):
-            self.connection.send(task)
+            _send(self.connection, task)
 
     def message(self) -> object:
         """Take one message, if there is one to come; else it has gone."""
