@@ -78,6 +78,7 @@ from .seams import (
     Cleanup,
     Flush,
     FlushRequest,
+    FunctionTool,
     Model,
     ModelRequest,
     Prepare,
@@ -86,10 +87,11 @@ from .seams import (
     StopReason,
     Tool,
     ToolCall,
-    ToolRequest,
+    ToolContext,
 )
 from .session import Session, SessionStatistics, SessionStore, SessionStoreStatistics
 from .signals import AbortCause, CancelCause, CreationSignal, Signal
+from .toolbox import InvalidArguments, Toolbox, UnknownTool
 
 __all__ = (
     "AbortCause",
@@ -118,8 +120,10 @@ __all__ = (
     "EventBus",
     "Flush",
     "FlushRequest",
+    "FunctionTool",
     "Handle",
     "IdExists",
+    "InvalidArguments",
     "InvalidContent",
     "LifecycleDisposed",
     "Listener",
@@ -156,13 +160,15 @@ __all__ = (
     "Tool",
     "ToolCall",
     "ToolCalled",
+    "ToolContext",
     "ToolOutcome",
-    "ToolRequest",
     "ToolResult",
+    "Toolbox",
     "TurnEnd",
     "TurnReason",
     "TurnStart",
     "TurnTrigger",
+    "UnknownTool",
     "UserMessage",
     "WouldDeadlock",
     "log_report",

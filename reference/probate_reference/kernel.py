@@ -14,12 +14,13 @@ from anyio import current_effective_deadline, get_cancelled_exc_class
 from .events import EventBus
 from .registry import AgentRegistry
 from .session import SessionStore
+from .toolbox import Toolbox
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from .reports import Report
-    from .seams import Flush, Model, Prepare, Tool
+    from .seams import Flush, Model, Prepare
 
 __all__ = ("Kernel",)
 
@@ -40,12 +41,12 @@ class Kernel:
         "report",
         "sessions",
         "task_group",
-        "tool",
+        "tools",
     )
 
-    def __init__(self, model: Model, tool: Tool | None, prepare: Prepare | None, report: Report) -> None:
+    def __init__(self, model: Model, prepare: Prepare | None, report: Report) -> None:
         self.model = model
-        self.tool = tool
+        self.tools = Toolbox()
         self.prepare = prepare
         self.report = report
         self.flushes: dict[object, Flush] = {}

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .reports import Report
     from .seams import Flush, Model, Prepare, Tool
     from .session import SessionStore
+    from .toolbox import Toolbox
 
 __all__ = ("Runtime", "RuntimeStatistics")
 
@@ -51,7 +52,7 @@ class Runtime:
     """Holds agents, and everything that they share.
 
     :param model: the model of all agents
-    :param tool: carries out tool calls; without it every call has an error as its result
+    :param tools: what the model can call; see also :attr:`tools`
     :param prepare: awaited before each step opens
     :param flush: listeners that make logs safe; see also :meth:`on_flush`
     :param report: called with the place and the failure of everything that was contained; the
@@ -62,14 +63,16 @@ class Runtime:
         self,
         model: Model,
         *,
-        tool: Tool | None = None,
+        tools: Iterable[Tool] = (),
         prepare: Prepare | None = None,
         flush: Iterable[Flush] = (),
         report: Report = log_report,
     ) -> None:
-        self._kernel = Kernel(model, tool, prepare, contained(report))
+        self._kernel = Kernel(model, prepare, contained(report))
         self._provider = Provider(self._kernel)
         self._owners: dict[str, Owner] = {}
+        for tool in tools:
+            self.tools.add(tool)
         for listener in flush:
             self.on_flush(listener)
 
@@ -87,6 +90,11 @@ class Runtime:
     def sessions(self) -> SessionStore:
         """The store of the live sessions."""
         return self._kernel.sessions
+
+    @property
+    def tools(self) -> Toolbox:
+        """The tools of all agents; what is added or removed counts from the next call on."""
+        return self._kernel.tools
 
     @property
     def provider(self) -> Provider:

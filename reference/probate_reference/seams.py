@@ -5,14 +5,18 @@ turn's signal; a flush and a cleanup do not, because they are what makes an end 
 be told to hurry. What the callable raises decides only what the request is about, never the life of
 the agent: a model's failure ends the turn, a tool's failure is a result, a flush's failure is
 reported.
+
+A tool is the one seam with a face: a model has to be told its name, what it is for and what it can be
+called with. So it is an object and not a function, and the runtime keeps all of them in one
+:class:`~probate_reference.Toolbox`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from .refusals import OwnerInactive
 from .signals import Signal
@@ -26,6 +30,7 @@ __all__ = (
     "Cleanup",
     "Flush",
     "FlushRequest",
+    "FunctionTool",
     "Model",
     "ModelRequest",
     "Prepare",
@@ -34,7 +39,7 @@ __all__ = (
     "StopReason",
     "Tool",
     "ToolCall",
-    "ToolRequest",
+    "ToolContext",
 )
 
 
@@ -50,7 +55,7 @@ class ToolCall:
     """A call that the model asks for.
 
     :ivar name: the tool
-    :ivar arguments: what to call it with, in whatever notation model and tools agree on
+    :ivar arguments: what to call it with, as the text of a JSON object; the empty text is the empty object
     """
 
     name: str
@@ -76,27 +81,80 @@ class ModelRequest:
     """What a model or a preparation is asked; the conversation is in the session's log.
 
     :ivar step: the step that opens, counted from 1 within the turn
+    :ivar tools: what the model may call, one of each name
     """
 
     agent: Agent
     session: Session
     turn: int
     step: int
+    tools: tuple[Tool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class ToolRequest:
-    """What a tool is asked.
+class ToolContext:
+    """Who calls a tool, and from where.
 
-    :ivar number: the place of the call within its step, counted from 1
-    :ivar call: what the model asked for
+    :ivar agent: the calling agent; ``None`` if somebody calls who is no agent
+    :ivar signal: the turn's signal; ``None`` outside a turn
+    :ivar turn: the turn, or 0 outside a turn
+    :ivar step: the step of the turn, or 0
+    :ivar number: the place of the call within its step, counted from 1, or 0
     """
 
-    agent: Agent
-    turn: int
-    step: int
-    number: int
-    call: ToolCall
+    agent: Agent | None = None
+    signal: Signal | None = None
+    turn: int = 0
+    step: int = 0
+    number: int = 0
+
+
+class Tool(Protocol):
+    """Something that a model can call."""
+
+    @property
+    def name(self) -> str:
+        """What a model calls it by."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """What it is for, in words for a model."""
+        ...
+
+    @property
+    def parameters(self) -> Mapping[str, object]:
+        """The JSON Schema of its arguments, which are one object."""
+        ...
+
+    async def call(self, arguments: Mapping[str, object], context: ToolContext) -> str:
+        """Carry out one call.
+
+        It is not cancelled when the turn is stopped; ``context.signal`` says so, and what it then returns is discarded.
+
+        :param arguments: what it is called with; it agrees with :attr:`parameters`
+        :param context: who calls
+        :return: the result, as the model will read it
+        :raises Exception: for a result that is an error; its text is what the model will read
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionTool:
+    """A tool that is an async function with a face; see :class:`Tool`.
+
+    :ivar function: is called with the arguments and the context
+    """
+
+    name: str
+    function: Callable[[Mapping[str, object], ToolContext], Awaitable[str]]
+    description: str = ""
+    parameters: Mapping[str, object] = field(default_factory=lambda: {"type": "object", "properties": {}})
+
+    async def call(self, arguments: Mapping[str, object], context: ToolContext) -> str:
+        """Call the function."""
+        return await self.function(arguments, context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +171,6 @@ class FlushRequest:
 
 Model: TypeAlias = Callable[[ModelRequest, Signal], Awaitable[Reply]]
 """The model of every agent of a runtime."""
-
-Tool: TypeAlias = Callable[[ToolRequest, Signal], Awaitable[str]]
-"""Carries out one tool call and returns its result; what it raises is a result too."""
 
 Prepare: TypeAlias = Callable[[ModelRequest, Signal], Awaitable[None]]
 """Awaited before each step opens; what it raises ends the turn with an error."""

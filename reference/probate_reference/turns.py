@@ -33,7 +33,7 @@ from .records import (
     TurnTrigger,
     UserMessage,
 )
-from .seams import ModelRequest, Reply, StopReason, ToolRequest
+from .seams import ModelRequest, Reply, StopReason, ToolContext
 
 if TYPE_CHECKING:
     from .core import Core, Turn
@@ -71,7 +71,7 @@ async def _run_steps(core: Core, turn: Turn, text: str) -> None:
         _drain_steering(core, turn)
         if turn.stopped():
             return
-        request = ModelRequest(core.agent, core.session, turn.number, step)
+        request = ModelRequest(core.agent, core.session, turn.number, step, core.kernel.tools.list())
         if core.kernel.prepare is not None and not await _prepare(core, turn, request):
             return
         turn.open_step = step
@@ -135,7 +135,8 @@ async def _run_tools(core: Core, turn: Turn, step: int, calls: tuple[ToolCall, .
         result = ToolResult(number, ToolOutcome.ABORTED, "aborted before dispatch")
         if not turn.stopped():
             try:
-                result = await _run_tool(core, turn, ToolRequest(core.agent, turn.number, step, number, call))
+                context = ToolContext(core.agent, turn.signal, turn.number, step, number)
+                result = await _run_tool(core, turn, call, context)
             except BaseException as raised:
                 crash = raised
                 core.lifecycle.begin_teardown()
@@ -146,20 +147,18 @@ async def _run_tools(core: Core, turn: Turn, step: int, calls: tuple[ToolCall, .
         raise crash
 
 
-async def _run_tool(core: Core, turn: Turn, request: ToolRequest) -> ToolResult:
+async def _run_tool(core: Core, turn: Turn, call: ToolCall, context: ToolContext) -> ToolResult:
     outcome = ToolOutcome.OK
     try:
-        if core.kernel.tool is None:
-            raise LookupError(f"no tool {request.call.name!r}")
-        text = await core.kernel.tool(request, turn.signal)
+        text = await core.kernel.tools.call(call, context)
     except BaseException as raised:
         if not is_failure(raised):
             raise
         outcome = ToolOutcome.ERROR
         text = str(raised)
     if turn.stopped():
-        return ToolResult(request.number, ToolOutcome.ABORTED, "aborted")
-    return ToolResult(request.number, outcome, text)
+        return ToolResult(context.number, ToolOutcome.ABORTED, "aborted")
+    return ToolResult(context.number, outcome, text)
 
 
 def _drain_steering(core: Core, turn: Turn) -> bool:

@@ -7,7 +7,7 @@ foreign code that arrived at a gate, or for a call.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -16,6 +16,7 @@ import anyio
 from probate_reference import (
     Event,
     FlushRequest,
+    FunctionTool,
     LogAppended,
     ModelRequest,
     Reply,
@@ -23,7 +24,7 @@ from probate_reference import (
     Signal,
     StopReason,
     ToolCall,
-    ToolRequest,
+    ToolContext,
 )
 
 CREATED = ["session/created a", "agent/created a", "agent/session-start a startup"]
@@ -131,7 +132,8 @@ class World:
         self.reports: list[tuple[str, BaseException]] = []
         self.deaf = False
         self._changed: anyio.Event | None = None
-        self.runtime = Runtime(self._model, tool=self._tool, flush=[self._flush], report=self._report)
+        tools = [FunctionTool(f"tool{number}", self._tool) for number in range(1, 4)]
+        self.runtime = Runtime(self._model, tools=tools, flush=[self._flush], report=self._report)
         self.runtime.events.on(self._record)
 
     def note(self, text: str) -> None:
@@ -175,8 +177,9 @@ class World:
         reply: Reply = await self._body(self.model, request, signal)
         return reply
 
-    async def _tool(self, request: ToolRequest, signal: Signal) -> str:
-        return str(await self._body(self.tool, request, signal))
+    async def _tool(self, arguments: Mapping[str, object], context: ToolContext) -> str:
+        assert context.signal is not None
+        return str(await self._body(self.tool, context, context.signal))
 
     async def _body(self, gate: Gate, request: Any, signal: Signal) -> Any:
         unsubscribe = signal.subscribe(lambda cause: self.note(f"signal {cause}"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -20,6 +20,7 @@ from probate_reference import (
     Disposed,
     Event,
     FlushRequest,
+    FunctionTool,
     Handle,
     LogAppended,
     ModelRequest,
@@ -29,7 +30,7 @@ from probate_reference import (
     Signal,
     StopReason,
     ToolCall,
-    ToolRequest,
+    ToolContext,
     TurnStart,
 )
 
@@ -48,7 +49,7 @@ class Chaos:
         self.depth = 0
         self.runtime = Runtime(
             self.model,
-            tool=self.tool,
+            tools=[FunctionTool("tool", self.tool)],
             prepare=self.prepare,
             flush=[self.flush, self.flush],
             report=lambda place, failure: None,
@@ -86,10 +87,10 @@ class Chaos:
         calls = tuple(ToolCall("tool") for _ in range(self.random.choice([0, 0, 0, 1, 2])))
         return Reply("text", calls, self.random.choice([StopReason.END] * 4 + [StopReason.MAX_TOKENS]))
 
-    async def tool(self, request: ToolRequest, signal: Signal) -> str:
+    async def tool(self, arguments: Mapping[str, object], context: ToolContext) -> str:
         await self.pause()
         if self.random.random() < 0.3:
-            self.act(request.agent)
+            self.act(context.agent)
         return "result"
 
     async def prepare(self, request: ModelRequest, signal: Signal) -> None:

@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from probate_reference import AgentQueued, Event, ModelRequest, Reply, Runtime, Signal
+from probate_reference import AgentQueued, Event, ModelRequest, Reply, Runtime, Signal, ToolContext
 from tests.reference.kit import CREATED, MAX_TOKENS, World, tools, turn
 
 pytestmark = pytest.mark.anyio
@@ -343,7 +343,9 @@ async def test_requests_say_what_they_are_about(world: World) -> None:
         first, second = (cast(ModelRequest, request) for request in world.model.requests)
         assert (first.agent, first.session, first.turn, first.step) == (agent, agent.session, 1, 1)
         assert second.step == 2
-        assert (world.tool.requests[0].number, world.tool.requests[0].call.name) == (1, "tool1")
+        assert second.tools == runtime.tools.list()
+        context = cast(ToolContext, world.tool.requests[0])
+        assert (context.agent, context.turn, context.step, context.number) == (agent, 1, 1, 1)
 
 
 async def test_an_accepted_message_is_announced_with_its_kind(world: World) -> None:

@@ -7,7 +7,7 @@ awaits it records how it settled.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from anyio.abc import TaskGroup
@@ -73,7 +73,11 @@ class Subject:
     def __init__(self, spec: WorldSpec) -> None:
         self.gates = Gates()
         self.runtime = reference.Runtime(
-            self._model, tool=self._tool, prepare=self._prepare, flush=[self._flush], report=_ignore
+            self._model,
+            tools=[reference.FunctionTool("scripted", self._tool)],
+            prepare=self._prepare,
+            flush=[self._flush],
+            report=_ignore,
         )
         self.events: list[Event] = []
         self._spec = spec
@@ -368,9 +372,10 @@ class Subject:
             reference.StopReason.MAX_TOKENS if hits_max_tokens(outcome) else reference.StopReason.END,
         )
 
-    async def _tool(self, request: reference.ToolRequest, signal: reference.Signal) -> str:
-        heard = self._heard(request.agent, request.turn)
-        outcome = await self.gates.arrive(GateKind.TOOL, self._labels[request.agent], signal, heard)
+    async def _tool(self, _: Mapping[str, object], context: reference.ToolContext) -> str:
+        assert context.agent is not None
+        heard = self._heard(context.agent, context.turn)
+        outcome = await self.gates.arrive(GateKind.TOOL, self._labels[context.agent], context.signal, heard)
         if outcome is None:
             raise Thrown(Tag("aborted"))
         _fail_on(ERROR, outcome, "tool")
