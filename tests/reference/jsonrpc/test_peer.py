@@ -142,6 +142,7 @@ async def test_a_cancelled_request_is_answered_once_and_at_once() -> None:
                 await anyio.sleep_forever()
             finally:
                 order.append("unwound")
+            raise AssertionError
 
         def slow(incoming: Incoming) -> Awaitable[object]:
             incoming.on_cancel(lambda: order.append(f"called off, answered {incoming.answered}"))
