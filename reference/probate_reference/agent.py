@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Literal
 from .signals import CancelCause
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .calls import Call
     from .core import Core
     from .creation import Creation
@@ -123,6 +125,7 @@ class Agent:
         setup: Setup | None = None,
         signal: CreationSignal | None = None,
         cleanups: tuple[Cleanup, ...] = (),
+        metadata: Mapping[str, str] | None = None,
     ) -> Creation:
         """Begin to create an agent on behalf of this one, which owns it and takes it along.
 
@@ -130,10 +133,26 @@ class Agent:
         :param setup: runs in private before the agent is published
         :param signal: lets the caller call the creation off
         :param cleanups: awaited in the last step of the new agent's teardown, the last one first
+        :param metadata: what to remember with the log
         :return: a call that returns the handle, with the refusals of :meth:`Owner.create`
         """
         lifecycle = self._core.lifecycle
-        return lifecycle.provider._begin_creation(lifecycle, id, setup, signal, cleanups)
+        return lifecycle.provider._begin_creation(lifecycle, id, setup, signal, cleanups, metadata)
+
+    def resume(
+        self,
+        id: str,
+        *,
+        setup: Setup | None = None,
+        signal: CreationSignal | None = None,
+        cleanups: tuple[Cleanup, ...] = (),
+    ) -> Creation:
+        """Begin to create an agent that goes on with a stored log, on behalf of this one, which owns it.
+
+        :return: a call that returns the handle, with the refusals of :meth:`Owner.resume`
+        """
+        lifecycle = self._core.lifecycle
+        return lifecycle.provider._begin_creation(lifecycle, id, setup, signal, cleanups, resumes=True)
 
     def statistics(self) -> AgentStatistics:
         """Return the state of the agent at this moment."""

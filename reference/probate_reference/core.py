@@ -25,7 +25,8 @@ from .calls import Call, Frame, returned
 from .events import AgentQueued, AgentStatus, CancelRequested, LogAppended, Status
 from .inbox import Inbox
 from .injection import commit_injection
-from .refusals import Disposed, InvalidContent
+from .refusals import Disposed
+from .session import check_text
 from .signals import AbortCause, CancelCause, Signal
 
 if TYPE_CHECKING:
@@ -168,13 +169,7 @@ class Core:
     def _accept(self, text: str) -> None:
         if self.status is Status.DISPOSED:
             raise Disposed(f"agent {self.session.id!r} is disposed")
-        if not isinstance(text, str):
-            raise InvalidContent(f"a text is needed, not {type(text).__name__}")
-        if not text.isascii():
-            try:
-                text.encode()
-            except UnicodeEncodeError as failure:
-                raise InvalidContent("the text is not valid Unicode") from failure
+        check_text(text)
 
     # The log
 

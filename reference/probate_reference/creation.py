@@ -18,6 +18,7 @@ from .agent import Handle
 from .calls import Call, Frame, returned
 from .events import AgentCreated, SessionCreated, SessionStart, StartSource
 from .kernel import is_failure
+from .refusals import IdExists
 
 if TYPE_CHECKING:
     from .agent import Agent
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from .refusals import Refusal
     from .seams import Setup
 
-__all__ = ("Creation", "publish", "run_setup")
+__all__ = ("Creation", "publish", "run_load", "run_setup")
 
 
 class Creation(Call[Handle]):
@@ -66,16 +67,34 @@ def refused(refusal: Refusal) -> Creation:
     return creation
 
 
+async def run_load(lifecycle: Lifecycle) -> None:
+    """Read the stored log until that is done or the lifecycle is deactivated, whichever is first."""
+    kernel = lifecycle.kernel
+    session = lifecycle.core.session
+    assert kernel.persistence is not None
+    with CancelScope() as scope:
+        lifecycle.private_scope = scope
+        try:
+            stored = await kernel.persistence.load(lifecycle.core.agent)
+            if session.id in kernel.sessions:
+                raise IdExists(f"session {session.id!r} already exists")
+            session._seed(stored.records, stored.header.metadata)
+        except BaseException as raised:
+            _fail(lifecycle, raised, "load")
+        finally:
+            lifecycle.private_scope = None
+
+
 async def run_setup(lifecycle: Lifecycle, setup: Setup) -> None:
     """Run the setup until it ends or the lifecycle is deactivated, whichever is first."""
     with CancelScope() as scope:
-        lifecycle.setup_scope = scope
+        lifecycle.private_scope = scope
         try:
             await setup(lifecycle.scope)
         except BaseException as raised:
             _fail(lifecycle, raised, "setup")
         finally:
-            lifecycle.setup_scope = None
+            lifecycle.private_scope = None
 
 
 def publish(lifecycle: Lifecycle) -> None:
@@ -95,6 +114,8 @@ def _show(lifecycle: Lifecycle) -> None:
     kernel = lifecycle.kernel
     agent = lifecycle.core.agent
     kernel.sessions._enter(agent.session)
+    if kernel.persistence is not None:
+        kernel.persistence.attach(agent.session)
     kernel.agents._enter(agent, None if lifecycle.parent is None else lifecycle.parent.core.agent)
     lifecycle.session_announced = True
     kernel.events._announce(SessionCreated(agent))
@@ -105,7 +126,7 @@ def _show(lifecycle: Lifecycle) -> None:
     if not lifecycle.wanted():
         return
     lifecycle.core.published = True
-    kernel.events._emit(SessionStart(agent, StartSource.STARTUP))
+    kernel.events._emit(SessionStart(agent, StartSource.RESUME if lifecycle.resumes else StartSource.STARTUP))
 
 
 def _fail(lifecycle: Lifecycle, raised: BaseException, place: str) -> None:

@@ -19,6 +19,7 @@ from .toolbox import Toolbox
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
+    from .persistence import Persistence
     from .reports import Report
     from .seams import Flush, Model, Prepare
 
@@ -37,6 +38,7 @@ class Kernel:
         "flushes",
         "lifecycles",
         "model",
+        "persistence",
         "prepare",
         "report",
         "sessions",
@@ -44,10 +46,17 @@ class Kernel:
         "tools",
     )
 
-    def __init__(self, model: Model, prepare: Prepare | None, report: Report) -> None:
+    def __init__(
+        self,
+        model: Model,
+        prepare: Prepare | None,
+        persistence: Persistence | None,
+        report: Report,
+    ) -> None:
         self.model = model
         self.tools = Toolbox()
         self.prepare = prepare
+        self.persistence = persistence
         self.report = report
         self.flushes: dict[object, Flush] = {}
         self.events = EventBus(self)

@@ -21,7 +21,7 @@ from anyio import CancelScope
 from .agent import Agent, Handle
 from .calls import Call, Frame, enter_frame
 from .core import Core
-from .creation import Creation, publish, run_setup
+from .creation import Creation, publish, run_load, run_setup
 from .driver import drive
 from .refusals import Aborted, LifecycleDisposed, OwnerDisposed, ProviderInactive
 from .seams import AgentScope
@@ -29,7 +29,7 @@ from .session import Session
 from .teardown import unwind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from .kernel import Kernel
     from .owners import Incarnation, Provider
@@ -59,6 +59,7 @@ class Lifecycle:
     :ivar active: whether the agent is wanted; never true again once it is false
     :ivar pending: whether the creation has neither published the agent nor failed
     :ivar failure: why the creation failed; the first cause
+    :ivar resumes: whether it begins with a log that is loaded
     :ivar parent: the lifecycle of the agent that owns this one, or ``None``
     :ivar owner: the incarnation of the owner that owns this one, or ``None``
     :ivar incarnation: the incarnation of the provider that it was created through
@@ -79,12 +80,13 @@ class Lifecycle:
         "owner",
         "parent",
         "pending",
+        "private_scope",
         "provider",
         "publishing",
+        "resumes",
         "scope",
         "session_announced",
         "setup",
-        "setup_scope",
         "signal",
     )
 
@@ -97,13 +99,16 @@ class Lifecycle:
         setup: Setup | None,
         signal: CreationSignal | None,
         cleanups: tuple[Cleanup, ...],
+        metadata: Mapping[str, str],
+        resumes: bool,
     ) -> None:
         self.kernel = kernel
         self.provider = provider
         self.incarnation = provider._incarnation
         self.parent = owner if isinstance(owner, Lifecycle) else None
         self.owner = None if isinstance(owner, Lifecycle) else owner
-        self.core = Core(kernel, Session(id))
+        self.resumes = resumes
+        self.core = Core(kernel, Session(id, metadata))
         self.core.lifecycle = self
         self.core.agent = Agent(self.core)
         self.scope = AgentScope(id, cleanups)
@@ -117,7 +122,7 @@ class Lifecycle:
         self.session_announced = False
         self.agent_announced = False
         self.failure: BaseException | None = None
-        self.setup_scope: CancelScope | None = None
+        self.private_scope: CancelScope | None = None
         self._children: dict[Lifecycle, None] | None = None
         kernel.lifecycles += 1
         owner.adopt(self)
@@ -168,8 +173,8 @@ class Lifecycle:
         self.active = False
         if self.pending:
             self.failure = cause
-        if self.setup_scope is not None:
-            self.setup_scope.cancel()
+        if self.private_scope is not None:
+            self.private_scope.cancel()
         for child in self.children:
             if child.pending:
                 child.deactivate(OwnerDisposed(f"agent {self.scope.id!r} began to end"))
@@ -187,6 +192,8 @@ class Lifecycle:
         """Live: the task of this lifecycle."""
         frame = enter_frame(self, drives=True)
         try:
+            if self.active and self.resumes:
+                await run_load(self)
             if self.active and self.setup is not None:
                 await run_setup(self, self.setup)
             if self.wanted():

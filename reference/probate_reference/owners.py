@@ -25,12 +25,17 @@ from .lifecycle import Lifecycle
 from .refusals import (
     Aborted,
     IdExists,
+    InvalidContent,
+    NoPersistence,
     OwnerDisposed,
     OwnerInactive,
     ProviderInactive,
 )
+from .session import checked_metadata
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .kernel import Kernel
     from .refusals import Refusal
     from .seams import Cleanup, Setup
@@ -148,10 +153,15 @@ class Provider:
         setup: Setup | None,
         signal: CreationSignal | None,
         cleanups: tuple[Cleanup, ...],
+        metadata: Mapping[str, str] | None = None,
+        *,
+        resumes: bool = False,
     ) -> Creation:
         """Begin a creation for an owner, or refuse it."""
         kernel = self._kernel
         kernel.require_started()
+        if resumes and kernel.persistence is None:
+            return refused(NoPersistence("the runtime keeps no logs to resume from: give it a home"))
         if not owner.active:
             return refused(OwnerInactive("the owner is not active"))
         if not self.active:
@@ -160,7 +170,11 @@ class Provider:
             return refused(Aborted(f"creation of {id!r} was aborted"))
         if id in kernel.sessions:
             return refused(IdExists(f"session {id!r} already exists"))
-        lifecycle = Lifecycle(kernel, self, owner, id, setup, signal, cleanups)
+        try:
+            remembered = checked_metadata(metadata)
+        except InvalidContent as refusal:
+            return refused(refusal)
+        lifecycle = Lifecycle(kernel, self, owner, id, setup, signal, cleanups, remembered, resumes)
         kernel.spawn(lifecycle.run)
         return lifecycle.creation
 
@@ -193,6 +207,7 @@ class Owner:
         setup: Setup | None = None,
         signal: CreationSignal | None = None,
         cleanups: tuple[Cleanup, ...] = (),
+        metadata: Mapping[str, str] | None = None,
     ) -> Creation:
         """Begin to create an agent that belongs to this owner.
 
@@ -203,12 +218,31 @@ class Owner:
             is called off
         :param signal: lets the caller call the creation off while it is pending
         :param cleanups: awaited in the last step of the teardown, the last one first
+        :param metadata: what to remember with the log, such as a working directory
         :return: a call that returns the handle, or raises after everything was rolled back:
             :class:`OwnerInactive`, :class:`ProviderInactive`, :class:`Aborted`, :class:`IdExists`,
-            :class:`OwnerDisposed`, :class:`LifecycleDisposed`, or what the setup or a vetoing
-            listener raised
+            :class:`InvalidContent`, :class:`OwnerDisposed`, :class:`LifecycleDisposed`, or what the
+            setup or a vetoing listener raised
         """
-        return self._provider._begin_creation(self._incarnation, id, setup, signal, cleanups)
+        return self._provider._begin_creation(self._incarnation, id, setup, signal, cleanups, metadata)
+
+    def resume(
+        self,
+        id: str,
+        *,
+        setup: Setup | None = None,
+        signal: CreationSignal | None = None,
+        cleanups: tuple[Cleanup, ...] = (),
+    ) -> Creation:
+        """Begin to create an agent that goes on with a stored log.
+
+        It is :meth:`create` with a load before the setup. What a crash has left open in the log is closed first, on
+        the disk. The new session begins with all the records, none of which is logged again; seqs and turns go on.
+
+        :return: a call that returns the handle, or raises as :meth:`create` does, and also
+            :class:`NoPersistence`, :class:`NotFound`, or a :class:`StorageError` if the log cannot be read
+        """
+        return self._provider._begin_creation(self._incarnation, id, setup, signal, cleanups, resumes=True)
 
     def load(self) -> None:
         """Become active again, with no agents; nothing happens if it is active.

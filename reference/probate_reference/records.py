@@ -36,13 +36,17 @@ class TurnTrigger(StrEnum):
 
 
 class TurnReason(StrEnum):
-    """How a turn ended. Where several apply, the later one in this list wins."""
+    """How a turn ended. Where several apply, the later one in this list wins.
+
+    ``interrupted`` is never logged by an agent: it is what a resume finds that no agent lived to log.
+    """
 
     COMPLETED = "completed"
     MAX_TOKENS = "max-tokens"
     ERROR = "error"
     ABORTED = "aborted"
     DISPOSED = "disposed"
+    INTERRUPTED = "interrupted"
 
 
 class ToolOutcome(StrEnum):

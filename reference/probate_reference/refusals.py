@@ -17,10 +17,14 @@ __all__ = (
     "IdExists",
     "InvalidContent",
     "LifecycleDisposed",
+    "LogExists",
+    "NoPersistence",
+    "NotFound",
     "OwnerDisposed",
     "OwnerInactive",
     "ProviderInactive",
     "Refusal",
+    "SessionLive",
     "WouldDeadlock",
 )
 
@@ -77,6 +81,30 @@ class InvalidContent(Refusal):
     """Raised when a text cannot be stored without loss: it is no string, or it is not valid Unicode."""
 
     code = "invalid-content"
+
+
+class NoPersistence(Refusal):
+    """Raised when an agent is to be resumed and the runtime keeps no logs."""
+
+    code = "no-persistence"
+
+
+class NotFound(Refusal):
+    """Raised when there is no stored log with this id."""
+
+    code = "not-found"
+
+
+class LogExists(Refusal):
+    """Raised when a log is to be made, or written, under an id that has a log of another life."""
+
+    code = "log-exists"
+
+
+class SessionLive(Refusal):
+    """Raised when a stored log is to be deleted whose session is live."""
+
+    code = "session-live"
 
 
 class WouldDeadlock(RuntimeError):

@@ -5,6 +5,9 @@ when the ``async with`` block is left there is no agent, no flush and no backgro
 more. Leaving it normally unloads every owner and the provider, and waits as long as the work in
 flight takes. Leaving it with an exception, or being cancelled from outside, cancels the work in
 flight; the logs are still closed and flushed and the cleanups still run, shielded.
+
+A runtime with a home keeps its logs there. It holds the home from the begin of the block to its end, and the very last
+thing it does is to write what could not be written before.
 """
 
 from __future__ import annotations
@@ -16,10 +19,12 @@ from anyio import create_task_group
 
 from .kernel import Kernel
 from .owners import Owner, Provider
+from .persistence import JsonlStore, NotDurable, Persistence
 from .reports import contained, log_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from os import PathLike
     from types import TracebackType
 
     from .events import EventBus
@@ -54,6 +59,8 @@ class Runtime:
     :param model: the model of all agents
     :param tools: what the model can call; see also :attr:`tools`
     :param prepare: awaited before each step opens
+    :param home: the directory in which to keep the logs; without one they end with the process
+    :param persistence: keeps the logs, where a home with files is not what is wanted
     :param flush: listeners that make logs safe; see also :meth:`on_flush`
     :param report: called with the place and the failure of everything that was contained; the
         default writes to the log
@@ -65,14 +72,22 @@ class Runtime:
         *,
         tools: Iterable[Tool] = (),
         prepare: Prepare | None = None,
+        home: str | PathLike[str] | None = None,
+        persistence: Persistence | None = None,
         flush: Iterable[Flush] = (),
         report: Report = log_report,
     ) -> None:
-        self._kernel = Kernel(model, prepare, contained(report))
+        if home is not None:
+            if persistence is not None:
+                raise ValueError("give a runtime a home or a persistence, not both")
+            persistence = Persistence(JsonlStore(home))
+        self._kernel = Kernel(model, prepare, persistence, contained(report))
         self._provider = Provider(self._kernel)
         self._owners: dict[str, Owner] = {}
         for tool in tools:
             self.tools.add(tool)
+        if persistence is not None:
+            self.on_flush(persistence.flush)
         for listener in flush:
             self.on_flush(listener)
 
@@ -95,6 +110,11 @@ class Runtime:
     def tools(self) -> Toolbox:
         """The tools of all agents; what is added or removed counts from the next call on."""
         return self._kernel.tools
+
+    @property
+    def persistence(self) -> Persistence | None:
+        """What keeps the logs, or ``None``."""
+        return self._kernel.persistence
 
     @property
     def provider(self) -> Provider:
@@ -139,8 +159,15 @@ class Runtime:
         """Start the runtime.
 
         :raises RuntimeError: if it was started before
+        :raises StorageError: if the home cannot be used, or somebody else uses it; the runtime has not started then
         """
         self._kernel.start(create_task_group())
+        if self._kernel.persistence is not None:
+            try:
+                await self._kernel.persistence.open()
+            except BaseException:
+                self._kernel.task_group = None
+                raise
         await self._kernel.require_running().__aenter__()
         return self
 
@@ -150,7 +177,10 @@ class Runtime:
         exc_value: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool | None:
-        """End every agent and wait for all of it; then the runtime has ended for good."""
+        """End every agent and wait for all of it; then the runtime has ended for good.
+
+        :raises NotDurable: if there are records that could not be written, and the block raised nothing itself
+        """
         task_group = self._kernel.require_running()
         for owner in self._owners.values():
             _ = owner._incarnation.unload()
@@ -165,3 +195,14 @@ class Runtime:
             return await task_group.__aexit__(exc_type, exc_value, traceback)
         finally:
             self._kernel.task_group = None
+            await self._close_persistence(raising=exc_value is None)
+
+    async def _close_persistence(self, *, raising: bool) -> None:
+        if self._kernel.persistence is None:
+            return
+        try:
+            await self._kernel.persistence.close()
+        except NotDurable as failure:
+            if raising:
+                raise
+            self._kernel.report("persistence", failure)

@@ -7,13 +7,44 @@ exact: what detaches is this session, never "whatever has that id now".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from .records import Record, TurnEnd, TurnStart
-from .refusals import IdExists
+from .refusals import IdExists, InvalidContent
 
-__all__ = ("Session", "SessionStatistics", "SessionStore", "SessionStoreStatistics")
+__all__ = ("Session", "SessionStatistics", "SessionStore", "SessionStoreStatistics", "check_text", "checked_metadata")
+
+
+_NO_METADATA: Mapping[str, str] = MappingProxyType({})
+
+
+def checked_metadata(metadata: Mapping[str, str] | None) -> Mapping[str, str]:
+    """Return a copy that nobody can change.
+
+    :raises InvalidContent: if it is no mapping from texts to texts that can be stored without loss
+    """
+    if not metadata:
+        return _NO_METADATA
+    copy = dict(metadata)
+    for text in (*copy.keys(), *copy.values()):
+        check_text(text)
+    return MappingProxyType(copy)
+
+
+def check_text(text: str) -> None:
+    """Check that a text can be stored without loss.
+
+    :raises InvalidContent: if it is no string, or it is not valid Unicode
+    """
+    if not isinstance(text, str):
+        raise InvalidContent(f"a text is needed, not {type(text).__name__}")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as failure:
+            raise InvalidContent("the text is not valid Unicode") from failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +66,25 @@ class SessionStatistics:
 class Session:
     """One append-only log. A record's ``seq`` is its index."""
 
-    __slots__ = ("_id", "_last_turn", "_live", "_open_turn", "_records")
+    __slots__ = ("_id", "_last_turn", "_live", "_metadata", "_open_turn", "_records")
 
-    def __init__(self, id: str, seed: Sequence[Record] = ()) -> None:
+    def __init__(self, id: str, metadata: Mapping[str, str] = _NO_METADATA, seed: Sequence[Record] = ()) -> None:
         self._id = id
         self._records: list[Record] = []
         self._last_turn = 0
         self._open_turn: int | None = None
         self._live = False
-        for record in seed:
-            self._commit(record)
+        self._seed(seed, metadata)
 
     @property
     def id(self) -> str:
         """The id that the session shares with its agent."""
         return self._id
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """What the creator wanted to be remembered; it is stored with the log and comes back with a resume."""
+        return self._metadata
 
     @property
     def records(self) -> tuple[Record, ...]:
@@ -79,6 +114,12 @@ class Session:
             open_turn=self._open_turn,
             live=self._live,
         )
+
+    def _seed(self, records: Sequence[Record], metadata: Mapping[str, str]) -> None:
+        """Begin with what was stored; nobody is told."""
+        self._metadata = metadata
+        for record in records:
+            self._commit(record)
 
     def _commit(self, record: Record) -> int:
         """Add a record and return its seq. What can be asked of the log is kept beside it."""

@@ -28,9 +28,20 @@ async def unwind(lifecycle: Lifecycle) -> None:
     core = lifecycle.core
     core.exit_driver()
     await core.drain_flushes()
+    await _retire(lifecycle)
     _detach(lifecycle)
     await _end_scope(lifecycle)
     lifecycle.finish()
+
+
+async def _retire(lifecycle: Lifecycle) -> None:
+    """Save what a flush that failed has left behind, while the session is still in the store."""
+    kernel = lifecycle.kernel
+    if kernel.persistence is not None:
+        try:
+            await kernel.persistence.retire(lifecycle.core.session)
+        except Exception as failure:
+            kernel.report("persistence", failure)
 
 
 def _detach(lifecycle: Lifecycle) -> None:

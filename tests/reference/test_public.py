@@ -12,9 +12,13 @@ CODES = {
     "IdExists": "id-exists",
     "InvalidContent": "invalid-content",
     "LifecycleDisposed": "lifecycle-disposed",
+    "LogExists": "log-exists",
+    "NoPersistence": "no-persistence",
+    "NotFound": "not-found",
     "OwnerDisposed": "owner-disposed",
     "OwnerInactive": "owner-inactive",
     "ProviderInactive": "provider-inactive",
+    "SessionLive": "session-live",
 }
 
 
@@ -37,6 +41,7 @@ def test_an_agent_has_one_stop_verb_and_no_way_to_end() -> None:
         "id",
         "idle",
         "inject",
+        "resume",
         "send",
         "session",
         "statistics",

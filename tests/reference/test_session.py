@@ -16,7 +16,7 @@ def test_the_log_knows_its_open_turn() -> None:
 
 def test_a_seed_is_part_of_the_log() -> None:
     seed = (TurnStart(4, TurnTrigger.MESSAGE), TurnEnd(4, TurnReason.COMPLETED))
-    session = Session("a", seed)
+    session = Session("a", seed=seed)
     assert session.records == seed == tuple(session)
     assert session[0] == seed[0]
     assert len(session) == session.statistics().records == 2

@@ -48,8 +48,8 @@ def _(patches: Patches) -> None:
         Lifecycle,
         "deactivate",
         (
-            "if self.setup_scope is not None:",
-            "if self.setup_scope is not None and not isinstance(cause, ProviderInactive):",
+            "if self.private_scope is not None:",
+            "if self.private_scope is not None and not isinstance(cause, ProviderInactive):",
         ),
     )
 
