@@ -97,7 +97,7 @@ class Plan:
         A backend that can't begin several items in one tick gets each in a burst of its own.
         """
         palette = Palette.of(manifest.unclaimed)
-        trace, rehearsals = generate_rehearsed(self.seed, number // self.schedules, palette)
+        trace, rehearsals = generate_rehearsed(self.seed, number // self.schedules, palette, self.profile)
         schedule = number % self.schedules
         changes: dict[str, object] = {"edition": self.edition, "profile": self.profile}
         if schedule:

@@ -95,11 +95,12 @@ def examine(trace: Trace, view: View, rehearsals: Sequence[Rehearsal] = ()) -> G
     A backend that breaks, or is silent, ends the trace and not the run.
     """
     result = Examined()
-    start = new_world(trace.world, EDITIONS[trace.edition])
+    start = new_world(trace.world, EDITIONS[trace.edition], trace.profile)
     try:
         yield Open(
             world=trace.world,
             edition=trace.edition,
+            profile=trace.profile,
             schedule=None if trace.schedule == "fifo" else trace.schedule,
         )
         worlds = Worlds.of(start, view)

@@ -297,7 +297,7 @@ def _plan(config: pytest.Config) -> Plan:
         raise UsageError(f"--probate-seed {seed} is less than 0")
     if cases is not None and cases < 1:
         raise UsageError(f"--probate-cases {cases} is less than 1")
-    return Plan(seed or 0, CASES if cases is None else cases, edition, profile)
+    return Plan(seed or 0, CASES[profile] if cases is None else cases, edition, profile)
 
 
 def _folder(config: pytest.Config) -> Callable[[], Path] | None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from enum import StrEnum
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
 from probate_conformance.generation import Palette
 from probate_conformance.manifest import Manifest
@@ -20,7 +21,9 @@ _ENDED: Final = ("dispose", "withdraw")
 _HEARD: Final = ("react",)
 _TURN: Final = ("model", "tool", "prepare", "react")
 
-NEEDS: Final[Mapping[Window, tuple[tuple[str, ...], ...]]] = MappingProxyType(
+Needs: TypeAlias = tuple[tuple[str, ...], ...]
+
+CORE: Final[Mapping[StrEnum, Needs]] = MappingProxyType(
     {
         Window.CANCEL_BEFORE_CLAIM: (("cancel",), ("send",)),
         Window.CANCEL_BETWEEN_TURNS: (("cancel",), ("send",), ("flush", "react")),
@@ -38,20 +41,25 @@ NEEDS: Final[Mapping[Window, tuple[tuple[str, ...], ...]]] = MappingProxyType(
 )
 """What it takes to reach each window: of each of these, one op, gate, feature or event that a backend claims."""
 
+NEEDS: Final[Mapping[str, Mapping[StrEnum, Needs]]] = MappingProxyType({"core": CORE})
+"""By profile, its windows and what it takes to reach each."""
 
-def possible(manifest: Manifest) -> tuple[Window, ...]:
-    """Give the windows that a backend claims enough for."""
+
+def possible(manifest: Manifest, profile: str = "core") -> tuple[StrEnum, ...]:
+    """Give the windows of a profile that a backend claims enough for."""
     palette = Palette.of(manifest.unclaimed)
     # A setup comes to its gate only where a creation can have one, which the palette's gates take into account.
     names = palette.ops | palette.gates | palette.events | (palette.features - {"setup", "cleanup"})
-    return tuple(window for window in Window if all(names.intersection(needs) for needs in NEEDS[window]))
+    windows = NEEDS[profile]
+    return tuple(window for window in windows if all(names.intersection(needs) for needs in windows[window]))
 
 
-def reached(marks: Counter[str], manifest: Manifest) -> Reached:
+def reached(marks: Counter[str], manifest: Manifest, profile: str = "core") -> Reached:
     """Give what the marks of a run say.
 
     :param marks: counts, under names as ``window:...``; see ``checking.marks``
     :param manifest: what the backend said of itself
+    :param profile: whose windows are told
     """
     kinds: dict[str, dict[str, int]] = {kind: {} for kind in ("window", "hold", "react", "op", "void", "code")}
     for mark in sorted(marks):
@@ -59,7 +67,7 @@ def reached(marks: Counter[str], manifest: Manifest) -> Reached:
         kinds[kind][name] = marks[mark]
     done, void = kinds["op"], kinds["void"]
     return Reached(
-        windows={window.value: kinds["window"].get(window, 0) for window in possible(manifest)},
+        windows={window.value: kinds["window"].get(window, 0) for window in possible(manifest, profile)},
         holds=kinds["hold"],
         reactions=kinds["react"],
         items={name: Share(done=done.get(name, 0), void=void.get(name, 0)) for name in sorted({*done, *void})},

@@ -196,7 +196,8 @@ def check_backend(
             return INTERRUPTED
         now = time.monotonic()
         began = now if began is None else began  # when it is asked first: what starting took is nobody's traces
-        return TIME_UP if plan.seconds is not None and now - began > plan.seconds else None
+        up = plan.seconds is not None and now - began > plan.seconds
+        return TIME_UP if up and checked.traces else None  # a budget is for traces: one is run, however small it is
 
     try:
         if isinstance(backend, BackendBroke):
@@ -263,7 +264,7 @@ def report_of(
         ),
         troubles=troubles,
         clauses=clauses,
-        reached=None if manifest is None else reached(checked.marks, manifest),
+        reached=None if manifest is None else reached(checked.marks, manifest, plan.profile),
         totals=Totals(
             verdict=verdict,
             exit=code,

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from probate_conformance.codec import AnyItem, first_error
 from probate_conformance.errors import TraceError
 from probate_conformance.manifest import EditionName, Profile
-from probate_model.alphabet.events import EVENT_KINDS, AgentEvent, Record
+from probate_model.alphabet.events import EVENT_KINDS, HeardEvent, Record
 from probate_model.alphabet.gates import GateKind, knows
 from probate_model.alphabet.items import (
     BurstItem,
@@ -56,7 +56,7 @@ from probate_model.alphabet.ops import (
 MODELLED_PROFILES: Final = ("core",)
 """The profiles whose rules the model has."""
 
-EVENT_CLASSES: Final = {cls.__dataclass_fields__["event"].default: cls for cls in get_args(AgentEvent)}
+EVENT_CLASSES: Final = {cls.__dataclass_fields__["event"].default: cls for cls in get_args(HeardEvent)}
 """The events that a listener can hear, by kind."""
 
 _EVENT_FIELDS: Final = {kind: {field.name for field in fields(cls)} - {"event"} for kind, cls in EVENT_CLASSES.items()}

@@ -44,6 +44,7 @@ class Open(_Message):
     message: Literal["open"] = "open"
     world: WorldSpec
     edition: str = "2026-06"
+    profile: str = "core"
     schedule: int | None = None
     """None is first in, first out."""
 

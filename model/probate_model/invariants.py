@@ -19,8 +19,8 @@ from probate_model.alphabet.events import (
     CancelRequested,
     Event,
     Logged,
+    OfNoAgent,
     Queued,
-    ScopeCleanup,
     SessionCreated,
     Settled,
     Signalled,
@@ -67,7 +67,7 @@ def l3_conserved(before: World, after: World, events: Sequence[Event]) -> Iterat
     """
     had = {agent.label: set(pending(agent)) for agent in before.agents}
     for agent in after.agents:
-        mine = [event for event in events if not isinstance(event, ScopeCleanup | Settled) and event.agent == agent.ref]
+        mine = [event for event in events if not isinstance(event, OfNoAgent) and event.agent == agent.ref]
         accepted = {event.text for event in mine if isinstance(event, Queued)}
         records = [event.record for event in mine if isinstance(event, Logged)]
         logged = {record.text for record in records if isinstance(record, UserMessage)}

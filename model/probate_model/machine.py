@@ -5,14 +5,14 @@ could run, ``fire`` runs one of them to its next wait, and ``settle`` fires unti
 from a world to an outcome; nothing is kept in between.
 
 ``settle`` fires in the canonical order: in rounds, every step that is enabled at the start of a round once, agents in
-order of creation, then unloads, then settlements. That is what a fair run queue does, and it is only an order among
-many: where the contract leaves order open, ``Worlds`` accepts every other.
+order of creation, then unloads, then what the rooms of later profiles have, then settlements. That is what a fair run
+queue does, and it is only an order among many: where the contract leaves order open, ``Worlds`` accepts every other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, assert_never
 
 from probate_model import (
     cancel,
@@ -27,10 +27,11 @@ from probate_model import (
     turns,
 )
 from probate_model.alphabet import ops
-from probate_model.alphabet.gates import GateKind, GateOutcome, default_outcome
+from probate_model.alphabet.gates import Gate, GateKind, GateOutcome, default_outcome
 from probate_model.alphabet.items import BurstItem, Hold, Open, Plan, React, Release
 from probate_model.alphabet.names import Label
 from probate_model.clauses import demand_of
+from probate_model.rooms import NO_ROOMS, Inside, Room
 from probate_model.run import Expected, Outcome, Run, Silence
 from probate_model.world import (
     Agent,
@@ -44,7 +45,7 @@ from probate_model.world import (
     World,
 )
 
-Activity: TypeAlias = Literal["creation", "driver", "entry", "flush", "teardown", "unload", "settlement"]
+Activity: TypeAlias = Literal["creation", "driver", "entry", "flush", "teardown", "unload", "room", "settlement"]
 """The asynchronous things, by the part of the world that they are."""
 
 
@@ -52,7 +53,7 @@ class Step(NamedTuple):
     """One stretch of one activity that could run now."""
 
     activity: Activity
-    subject: Label | Unload | Due
+    subject: Label | Unload | Inside | Due
 
 
 _BEGINS: dict[type[ops.Op], Callable[[Run, Any], bool]] = {
@@ -71,6 +72,16 @@ _BEGINS: dict[type[ops.Op], Callable[[Run, Any], bool]] = {
     ops.LoadProvider: owners.load_provider,
     ops.Look: registry.look,
 }
+
+
+ROOMS: Final[tuple[Room, ...]] = ()
+"""The later profiles; see ``rooms``."""
+
+_ROOM_OF: Final = {room.profile: room for room in ROOMS}
+_ROOM_OF_GATE: Final = {kind: room for room in ROOMS for kind in room.gates}
+
+for _room in ROOMS:
+    _BEGINS.update(_room.begins)
 
 
 class NotModelled(ValueError):
@@ -116,11 +127,11 @@ def _on_gate(run: Run, item: Plan | Hold | Release | Open) -> bool:
             return True
         case Open():
             run.set_gate(state._replace(held=False))
-            while _release(run, kind, label, default_outcome(kind)):
+            while _release(run, item.gate, default_outcome(kind)):
                 pass
             return True
         case Release(outcome=outcome):
-            return _release(run, kind, label, outcome)
+            return _release(run, item.gate, outcome)
         case _:
             assert_never(item)
 
@@ -134,8 +145,11 @@ _WAITS: dict[GateKind, str] = {
 }
 
 
-def _release(run: Run, kind: GateKind, label: Label, outcome: GateOutcome) -> bool:
+def _release(run: Run, gate: Gate, outcome: GateOutcome) -> bool:
     """Let the oldest arrival that waits at the gate go on; tells whether one waited."""
+    kind, label = gate.kind, gate.creation
+    if kind in _ROOM_OF_GATE:
+        return _ROOM_OF_GATE[kind].release(run, gate, outcome)
     agent = run.find(label)
     if agent is None or not waits(agent, kind):
         return False
@@ -161,15 +175,21 @@ def waits(agent: Agent, kind: GateKind) -> bool:
     return wait is not None and not wait.over
 
 
+def somebody_waits(world: World, gate: Gate) -> bool:
+    """Tell whether something waits at a gate, of whichever profile: whether a release would not be void."""
+    if gate.kind in _ROOM_OF_GATE:
+        return _ROOM_OF_GATE[gate.kind].waits(world.rooms, gate)
+    return any(agent.label == gate.creation and waits(agent, gate.kind) for agent in world.agents)
+
+
 def enabled(world: World) -> tuple[Step, ...]:
     """List the steps that could run now, in the canonical order."""
-    return tuple(_steps(world.agents, world.agents, world.unloads, world.due))
+    return tuple(_steps(world.agents, world))
 
 
-def _steps(
-    asked: Iterable[Agent], agents: Sequence[Agent], unloads: Sequence[Unload], due: Sequence[Due]
-) -> list[Step]:
+def _steps(asked: Iterable[Agent], within: World | Run) -> list[Step]:
     """List the steps of the agents that are asked, and of all else."""
+    agents, unloads, due, rooms = within.agents, within.unloads, within.due, within.rooms
     steps: list[Step] = []
     for agent in asked:
         if agent.teardown is not Teardown.DONE:
@@ -186,6 +206,9 @@ def _steps(
                 steps.append(Step("teardown", label))
     if unloads:
         steps += [Step("unload", unload) for unload in unloads if owners.can_advance(agents, unload)]
+    if rooms is not NO_ROOMS:
+        for room in ROOMS:
+            steps += [Step("room", Inside(room.profile, what)) for what in room.steps(rooms, agents)]
     if due:
         steps += [Step("settlement", entry) for entry in due]
     return steps
@@ -208,6 +231,8 @@ def _can_fire(run: Run, step: Step) -> bool:
         return any(other is subject for other in run.due)
     if isinstance(subject, Unload):
         return any(other is subject for other in run.unloads) and owners.can_advance(run.agents, subject)
+    if isinstance(subject, Inside):
+        return subject.what in _ROOM_OF[subject.profile].steps(run.rooms, run.agents)
     agent = run[subject]
     if agent.teardown is Teardown.DONE:
         return False
@@ -231,6 +256,8 @@ def _fire(run: Run, step: Step) -> None:
         run.settled(subject.call, subject.outcome, demand_of(subject.clause))
     elif isinstance(subject, Unload):
         owners.advance(run, subject)
+    elif isinstance(subject, Inside):
+        _ROOM_OF[subject.profile].fire(run, subject.what)
     else:
         _ADVANCE[step.activity](run, subject)
 
@@ -274,7 +301,7 @@ class Walk:
 
     def steps(self) -> list[Step]:
         """List the steps that could run now."""
-        return _steps(self._run.agents, self._run.agents, self._run.unloads, self._run.due)
+        return _steps(self._run.agents, self._run)
 
     def fire(self, step: Step) -> tuple[Expected, ...]:
         """Run one of them to its next wait, and give the events on the way."""
@@ -309,7 +336,7 @@ def settle(world: World, layout: Layout | None = None) -> Outcome:
     layout = layout or Layout()
     _lay_out(run, layout, len(run.expected), None)
     asked: Iterable[Agent] = run.agents
-    while steps := _steps(asked, run.agents, run.unloads, run.due):
+    while steps := _steps(asked, run):
         run.touched.clear()
         for position, step in enumerate(steps):
             if not position or _can_fire(run, step):
@@ -337,6 +364,9 @@ def _lay_out(run: Run, layout: Layout, before: int, step: Step | None) -> None:
 
 def bind(world: World) -> World:
     """Let the creations that have returned be named from here on: what a settle does at its end."""
+    if world.rooms is not NO_ROOMS:
+        for room in ROOMS:
+            world = world._replace(rooms=room.bind(world.rooms))
     if all(agent.returned is not Returned.SINCE_SETTLE for agent in world.agents):
         return world
     return world._replace(

@@ -24,6 +24,7 @@ from probate_model.alphabet.events import (
     Event,
     Flushed,
     Logged,
+    OfNoAgent,
     Queued,
     Raised,
     Returned,
@@ -112,7 +113,7 @@ class Recording:
             return None
         on = call.reaction.on
         for event in reversed(self.events[:place]):
-            if not isinstance(event, ScopeCleanup | Settled) and event.event == on.event and matches(on, event):
+            if not isinstance(event, OfNoAgent) and event.event == on.event and matches(on, event):
                 return event.agent
         return None
 
@@ -124,7 +125,7 @@ def agents_of(recording: Recording) -> dict[AgentRef, list[AgentEvent]]:
     """Give the events of each agent, in order."""
     agents: dict[AgentRef, list[AgentEvent]] = {}
     for event in recording.events:
-        if not isinstance(event, ScopeCleanup | Settled):
+        if not isinstance(event, OfNoAgent):
             agents.setdefault(event.agent, []).append(event)
     return agents
 
@@ -395,7 +396,7 @@ def l10_registries(recording: Recording) -> Iterator[str]:
 
 def _reacted_to(recording: Recording, reaction: React, place: int) -> AgentEvent | None:
     for event in reversed(recording.events[:place]):
-        if isinstance(event, ScopeCleanup | Settled):
+        if isinstance(event, OfNoAgent):
             continue
         if event.event == reaction.on.event and matches(reaction.on, event):
             return event

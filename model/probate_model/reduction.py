@@ -24,6 +24,7 @@ from probate_model.alphabet.gates import FAIL
 from probate_model.alphabet.names import Label
 from probate_model.alphabet.ops import Setup
 from probate_model.machine import Step, enabled, fire
+from probate_model.rooms import Inside
 from probate_model.run import Silence
 from probate_model.world import Agent, Driver, Stage, Teardown, Unload, World
 
@@ -41,7 +42,7 @@ def hurry(world: World, silences: list[Silence]) -> World:
 
 def timeless(agents: Sequence[Agent], step: Step) -> bool:
     """Tell whether it makes no difference when an enabled step happens."""
-    if step.activity == "settlement":
+    if step.activity == "settlement" or isinstance(step.subject, Inside):
         return False
     if isinstance(step.subject, Unload):
         return _unload_is_timeless(agents, step.subject)

@@ -16,16 +16,17 @@ from typing import Literal, NamedTuple, cast
 
 from probate_model.alphabet.events import (
     VETOABLE,
-    AgentEvent,
     Event,
+    HeardEvent,
     Logged,
     ScopeCleanup,
     Settled,
     Settlement,
+    subject_of,
 )
 from probate_model.alphabet.gates import GateKind, GateOutcome, default_outcome
 from probate_model.alphabet.items import Pattern, Reject, Scalar, Throw
-from probate_model.alphabet.names import AgentId, AgentRef, Code, Label
+from probate_model.alphabet.names import AgentId, Code, Label
 from probate_model.alphabet.ops import Op
 from probate_model.alphabet.refusals import thrown
 from probate_model.clauses import Demand, demand
@@ -38,7 +39,8 @@ class Silence(NamedTuple):
     """What must not be emitted for an agent, because a rule is silent on purpose."""
 
     clause: str
-    agent: AgentRef
+    agent: str
+    """The agent, or what an event of a room is about."""
     pattern: Pattern
     lasting: bool = True
     """Whether that holds until the next settle, and not just on the way to the next event of the agent."""
@@ -47,7 +49,7 @@ class Silence(NamedTuple):
 
     def broken_by(self, event: Event) -> bool:
         """Tell whether ``event`` is what should not have been emitted."""
-        if isinstance(event, ScopeCleanup | Settled) or event.agent != self.agent:
+        if isinstance(event, ScopeCleanup | Settled) or subject_of(event) != self.agent:
             return False
         return self.pattern.event == event.event and matches(self.pattern, event)
 
@@ -102,6 +104,7 @@ class Run:
         "owners",
         "provider",
         "registry",
+        "rooms",
         "sessions",
         "silences",
         "this",
@@ -123,6 +126,7 @@ class Run:
         self.due = world.due
         self.listeners = world.listeners
         self.gates = world.gates
+        self.rooms = world.rooms
         self.expected: list[Expected] = []
         self.silences: list[Silence] = []
         self.marks: list[str] = []
@@ -154,6 +158,7 @@ class Run:
             self.due,
             self.listeners,
             self.gates,
+            self.rooms,
         )
 
     @property
@@ -228,20 +233,25 @@ class Run:
         self, clause: str, agent: Agent, kind: str, *, lasting: bool = True, broad: bool = False, **where: Scalar
     ) -> None:
         """Note that a rule emits nothing of this kind, with these fields, on purpose."""
+        self.silence_about(clause, agent.ref, kind, lasting=lasting, broad=broad, **where)
+
+    def silence_about(
+        self, clause: str, about: str, kind: str, *, lasting: bool = True, broad: bool = False, **where: Scalar
+    ) -> None:
+        """Note the same of what an event of a room is about."""
         pattern = Pattern(kind, tuple(where.items()))
-        self.silences.append(
-            Silence(_CONTAINED.clause if self.contained else clause, agent.ref, pattern, lasting, broad)
-        )
+        self.silences.append(Silence(_CONTAINED.clause if self.contained else clause, about, pattern, lasting, broad))
 
     def mark(self, kind: Literal["window", "hold", "react"], name: str) -> None:
         """Note that a run has come to a window, a held gate or a reaction. It changes nothing."""
         self.marks.append(f"{kind}:{name}")
 
-    def emit(self, label: Label, event: AgentEvent, demand: Demand) -> Code | None:
-        """Dispatch an event of an agent to the recorder and then to every listener.
+    def emit(self, label: Label | None, event: HeardEvent, demand: Demand) -> Code | None:
+        """Dispatch an event to the recorder and then to every listener.
 
-        Gives the code of the throw that ended the dispatch, for the two kinds that can be vetoed; a throw elsewhere is
-        contained and changes nothing.
+        ``label`` is the creation that listeners call ``this``; none for an event that is of no agent. Gives the code of
+        the throw that ended the dispatch, for the two kinds that can be vetoed; a throw elsewhere is contained and
+        changes nothing.
         """
         self.expected.append(Expected(event, self._due(demand)))
         if not self.listeners:
@@ -259,7 +269,7 @@ class Run:
         """Give why an event is due: after a listener has failed in this stretch, because that changes nothing."""
         return _CONTAINED._replace(fields=demand.fields) if self.contained else demand
 
-    def _hear(self, reaction: Label, label: Label) -> Code | None:
+    def _hear(self, reaction: Label, label: Label | None) -> Code | None:
         """Count a match of a reaction, and act if it is the one that it waits for."""
         listeners = self.listeners
         position = next((i for i, other in enumerate(listeners) if other.react.label == reaction), None)
@@ -315,7 +325,7 @@ class Run:
         return Wait(GateOutcome(state.plan[0]))
 
 
-def matches(pattern: Pattern, event: AgentEvent) -> bool:
+def matches(pattern: Pattern, event: HeardEvent) -> bool:
     """Tell whether an event of the pattern's kind has the fields that the pattern names."""
     for name, value in pattern.where:
         holder: object = event

@@ -22,6 +22,7 @@ from probate_model.alphabet.gates import Gate, GateOutcome, Temper
 from probate_model.alphabet.items import React, WorldSpec
 from probate_model.alphabet.names import AgentId, AgentRef, Code, Label, OwnerName, Text, agent_ref
 from probate_model.alphabet.ops import CreationSignal, Setup
+from probate_model.rooms import NO_ROOMS, Rooms, furnished
 
 
 class Stage(IntEnum):
@@ -280,13 +281,15 @@ class World(NamedTuple):
     due: tuple[Due, ...] = ()
     listeners: tuple[Listener, ...] = ()
     gates: tuple[GateState, ...] = ()
+    rooms: Rooms = NO_ROOMS
 
 
-def new_world(spec: WorldSpec | None = None, edition: Edition = EDITION_2026_06) -> World:
-    """Make the world before the first item of a trace."""
+def new_world(spec: WorldSpec | None = None, edition: Edition = EDITION_2026_06, profile: str = "core") -> World:
+    """Make the world before the first item of a trace of ``profile``."""
     spec = spec or WorldSpec()
     return World(
         edition=edition,
         owners=tuple(Owner(name) for name in spec.owners),
         provider=Owner(None, active=spec.provider),
+        rooms=furnished(profile, spec),
     )

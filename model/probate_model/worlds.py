@@ -24,7 +24,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from probate_model.alphabet.events import Event, Logged, Raised, ScopeCleanup, SessionCreated, Settled, Snapshot
+from probate_model.alphabet.events import Event, Logged, Raised, SessionCreated, Settled, Snapshot, subject_of
 from probate_model.alphabet.items import BurstItem, Open
 from probate_model.clauses import AT_REST, extra_clause
 from probate_model.machine import apply, bind, enabled, fire, settle
@@ -312,17 +312,6 @@ def _is_refusal(event: Event) -> bool:
 def _in_dispatch(event: Event) -> bool:
     """Tell whether an event is the settlement of an op that a reaction did, inside of a dispatch."""
     return isinstance(event, Settled) and "." in event.call
-
-
-def subject_of(event: Event) -> str:
-    """Give what an event is about: its agent, its creation or its call."""
-    match event:
-        case Settled():
-            return event.call
-        case ScopeCleanup():
-            return event.creation
-        case _:
-            return event.agent
 
 
 def values_of(event: Event) -> dict[str, object]:

@@ -35,7 +35,7 @@ from probate_model.alphabet.events import (
     StatusChanged,
     StepEnd,
 )
-from probate_model.alphabet.names import Code, Text
+from probate_model.alphabet.names import AgentRef, Code, Text
 from probate_model.clauses import CLAUSES
 from probate_model.run import Silence
 from probate_model.world import new_world
@@ -111,8 +111,8 @@ def with_others(part: T) -> Iterator[T]:
 def broken(silence: Silence, told: Lie) -> Iterator[Lie]:
     """Give the burst with the one thing added that must not be: for the two silences that nothing else breaks."""
     for place, event in enumerate(told):
-        if silence.clause == "PUBLISH-08" and event == SessionCreated(silence.agent):
-            status = StatusChanged(silence.agent, Status.DISPOSED)
+        if silence.clause == "PUBLISH-08" and event == SessionCreated(AgentRef(silence.agent)):
+            status = StatusChanged(AgentRef(silence.agent), Status.DISPOSED)
             yield [*told[: place + 1], status, *told[place + 1 :]]
         ends = isinstance(event, Logged) and isinstance(event.record, StepEnd) and event.agent == silence.agent
         if silence.clause == "CANCEL-12" and ends:

@@ -195,7 +195,9 @@ def test_every_window_can_be_reached_by_who_claims_everything_and_none_by_who_cl
 def test_all_that_windows_need_can_be_claimed() -> None:
     palette = Palette()
     names = palette.ops | palette.gates | palette.events | palette.features
-    assert {name for needs in NEEDS.values() for group in needs for name in group} <= names
+    assert {
+        name for windows in NEEDS.values() for needs in windows.values() for group in needs for name in group
+    } <= names
 
 
 def test_the_default_run_reaches_every_window_and_most_items_are_carried_out() -> None:

@@ -60,7 +60,7 @@ class ModelBackend:
         """
         match command:
             case Open():
-                self._world = new_world(command.world, EDITIONS[command.edition])
+                self._world = new_world(command.world, EDITIONS[command.edition], command.profile)
                 self._random = None if command.schedule is None else random.Random(command.schedule)
                 return Opened()
             case Burst():

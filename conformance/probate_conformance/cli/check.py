@@ -7,12 +7,13 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from probate_conformance.backends.base import Backend
@@ -40,6 +41,7 @@ from probate_conformance.render.style import style_for
 from probate_conformance.report import AT_FIRST_FAILURE, INTERRUPTED, Header, Report, Run, end_of
 from probate_conformance.running import Spread, check_backend, not_run
 from probate_conformance.spreading import jobs_for, spread
+from probate_conformance.trace import MODELLED_PROFILES
 
 NAME: Final = "check"
 SUMMARY: Final = "run generated traces on backends and report which clauses of the contract hold"
@@ -48,8 +50,8 @@ Run generated traces on each backend and hold what is observed to the model. A f
 again to confirm it, shrunk, told as a story and written as a case that `probate replay` runs.
 The same seed gives the same traces everywhere, and the same report but for its first line.
 """
-CASES: Final = 3000
-"""How many traces each backend runs by default: for the two default backends less than a minute on two slow cores."""
+CASES: Final[Mapping[str, int]] = MappingProxyType({"core": 3000})
+"""How many traces of each profile a backend runs by default; for the two default backends, all in about a minute."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +67,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--cases",
         type=natural,
         metavar="N",
-        help=f"traces for each backend (default: {CASES}; with --time as many as there is time for)",
+        help=f"traces for each backend and profile (default: {CASES['core']} for core, less for the later profiles; "
+        "with --time as many as there is time for)",
     )
     parser.add_argument(
         "--time",
@@ -82,7 +85,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="schedules that each trace runs under: the backend's own, then seeded ones (default: %(default)s)",
     )
     parser.add_argument("--edition", default="2026-06", metavar="E", help="of the contract (default: %(default)s)")
-    parser.add_argument("--profile", default="core", metavar="P", help="of the contract (default: %(default)s)")
+    parser.add_argument("--profile", metavar="P", help="of the contract (default: each that the backend claims)")
     add_jobs(parser)
     parser.add_argument("-x", dest="stop_at_first", action="store_true", help="stop at the first failure")
     parser.add_argument(
@@ -130,7 +133,8 @@ def run(arguments: argparse.Namespace) -> Exit:
     :raises ReportError: if the report or a case can't be written
     """
     require_edition(arguments.edition)
-    require_profile(arguments.profile)
+    if arguments.profile is not None:
+        require_profile(arguments.profile)
     names = list(dict.fromkeys(arguments.backends or DEFAULTS))
     expectations = Expectations.read(arguments.expected_failures, names)
     backends = {name: _made(name, arguments.deadline) for name in names}
@@ -169,14 +173,10 @@ def _check(
     backends: dict[str, Backend | BackendBroke], expectations: Expectations, arguments: argparse.Namespace
 ) -> tuple[Run, list[ReportError]]:
     """Check all; gives the run, and the errors of cases that could not be written."""
-    cases = arguments.cases
-    if cases is None:
-        cases = CASES if arguments.time is None else UNLIMITED
     plan = Plan(
         seed=arguments.seed,
-        cases=cases,
+        cases=0,
         edition=arguments.edition,
-        profile=arguments.profile,
         schedules=arguments.schedules,
         stop_at_first=arguments.stop_at_first,
         seconds=arguments.time,
@@ -190,15 +190,12 @@ def _check(
     interrupt = Interrupt()
     with interrupt.taken():
         for name, backend in backends.items():
-            expected = replace(plan, expected=expectations.of(name))
-            jobs = jobs_for(name, plan, arguments.jobs)
-            spreading: Spread | None = partial(spread, jobs, deadline=arguments.deadline) if jobs > 1 else None
-            report = _report(name, backend, expected, interrupt, reports, spreading)
-            try:
-                report = with_case_files(report, arguments.cases_dir, slugs[name])
-            except ReportError as error:
-                unwritten.append(error)
-            reports.append(report)
+            for report in _by_profile(name, backend, plan, expectations, interrupt, reports, arguments):
+                try:
+                    reports.append(with_case_files(report, arguments.cases_dir, slugs[name]))
+                except ReportError as error:
+                    unwritten.append(error)
+                    reports.append(report)
     header = Header(
         version=version("probate"),
         started=started.strftime("%Y-%m-%d %H:%M:%S UTC"),
@@ -207,6 +204,38 @@ def _check(
         platform=f"{platform.system()} {platform.machine()}",
     )
     return Run(header=header, reports=tuple(reports), end=end_of(tuple(reports))), unwritten
+
+
+def _by_profile(
+    name: str,
+    backend: Backend | BackendBroke,
+    plan: Plan,
+    expectations: Expectations,
+    interrupt: Interrupt,
+    before: list[Report],
+    arguments: argparse.Namespace,
+) -> Iterator[Report]:
+    """Check a backend by the profile that was asked for, or by each that it claims."""
+    asked = arguments.profile
+    waiting = list(MODELLED_PROFILES if asked is None else (asked,))
+    while waiting:
+        profile = waiting.pop(0)
+        part = replace(plan, profile=profile, cases=_cases(profile, arguments), expected=expectations.of(name, profile))
+        jobs = jobs_for(name, part, arguments.jobs)
+        spreading: Spread | None = partial(spread, jobs, deadline=arguments.deadline) if jobs > 1 else None
+        report = _report(name, backend, part, interrupt, before, spreading)
+        manifest = report.setting.manifest
+        waiting = [other for other in waiting if manifest is not None and other in manifest.profiles]
+        if manifest is None or profile in manifest.profiles or not waiting:
+            yield report
+        if waiting:
+            backend = _made(name, arguments.deadline)  # what was left is not entered again
+
+
+def _cases(profile: str, arguments: argparse.Namespace) -> int:
+    if arguments.cases is not None:
+        return int(arguments.cases)
+    return CASES[profile] if arguments.time is None else UNLIMITED
 
 
 def _report(

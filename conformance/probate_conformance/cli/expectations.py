@@ -71,10 +71,11 @@ class Expectations:
             entries.append(entry)
         return cls(tuple(entries))
 
-    def of(self, backend: str) -> dict[str, str]:
-        """Give the clauses that are expected to fail on a backend, each with the reason."""
-        general = {entry.clause: entry.reason for entry in self.entries if entry.backend is None}
-        return general | {entry.clause: entry.reason for entry in self.entries if entry.backend == backend}
+    def of(self, backend: str, profile: str) -> dict[str, str]:
+        """Give the clauses of a profile that are expected to fail on a backend, each with the reason."""
+        entries = [entry for entry in self.entries if CLAUSES[entry.clause].profile == profile]
+        general = {entry.clause: entry.reason for entry in entries if entry.backend is None}
+        return general | {entry.clause: entry.reason for entry in entries if entry.backend == backend}
 
 
 def _entry(table: object, where: str, backends: set[str]) -> Expectation:

@@ -18,10 +18,11 @@ from probate_model.alphabet.events import Event, Flushed, Logged
 from probate_model.alphabet.items import BurstItem
 from probate_model.alphabet.names import Label, OwnerName
 from probate_model.machine import Activity, Step, apply, bind, enabled, fire, settle
+from probate_model.rooms import Inside
 from probate_model.run import Expected, Outcome, Silence
 from probate_model.world import Due, Unload, World, new_world
 
-StepKey: TypeAlias = tuple[Activity, Label | OwnerName | None, int]
+StepKey: TypeAlias = tuple[Activity, Label | OwnerName | str | None, int]
 """What stays the same of an activity while it runs: which one it is, whose, and of which incarnation."""
 
 
@@ -59,7 +60,7 @@ def record(trace: Trace) -> tuple[Stretch, ...]:
 
 
 def _record(trace: Trace) -> Iterator[Stretch]:
-    world = new_world(trace.world, EDITIONS[trace.edition])
+    world = new_world(trace.world, EDITIONS[trace.edition], trace.profile)
     since: _Since = {}
     number = 0
     for burst, items in enumerate(trace.bursts()[:-1]):
@@ -134,6 +135,8 @@ def _key(step: Step) -> StepKey:
             return step.activity, call, 0
         case Unload(owner=owner, incarnation=incarnation):
             return step.activity, owner, incarnation
+        case Inside(what=what):
+            return step.activity, str(what), 0
         case label:
             return step.activity, label, 0
 

@@ -197,6 +197,17 @@ Settlement: TypeAlias = Returned | Raised
 # The events.
 
 
+class InRoom:
+    """An event of a later profile, which is about something else than an agent; a base of its dataclass."""
+
+    __slots__ = ()
+
+    @property
+    def about(self) -> str:
+        """The name of what it is about, in no conflict with that of an agent or a call."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True)
 class SessionCreated:
     """The session is announced; both registries already hold the pair. A throw here vetoes the creation."""
@@ -336,9 +347,29 @@ AgentEvent: TypeAlias = (
     | Flushed
     | Logged
 )
-"""Events of one agent, which an ordinary listener can hear and react to."""
+"""Events of one agent."""
 
-Event: TypeAlias = AgentEvent | ScopeCleanup | Settled
+HeardEvent: TypeAlias = AgentEvent
+"""Events that an ordinary listener can hear and react to: those of agents, and those of the rooms."""
+
+Event: TypeAlias = HeardEvent | ScopeCleanup | Settled
+
+OfNoAgent: TypeAlias = ScopeCleanup | Settled | InRoom
+"""Events that are about something else than an agent."""
+
+
+def subject_of(event: Event) -> str:
+    """Give what an event is about: its agent, its creation, its call, or what its room says."""
+    match event:
+        case Settled():
+            return event.call
+        case ScopeCleanup():
+            return event.creation
+        case InRoom():
+            return event.about
+        case _:
+            return event.agent
+
 
 EVENT_KINDS: tuple[str, ...] = (
     "session/created",

@@ -7,8 +7,9 @@ waits for time to pass.
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Literal, Self, TypeVar
+from collections.abc import Mapping
+from types import MappingProxyType, TracebackType
+from typing import Final, Literal, Self, TypeVar
 
 from anyio import CancelScope, Event, create_task_group
 from anyio.abc import TaskGroup
@@ -22,13 +23,16 @@ from probate_conformance.wire import Burst, Close, Closed, Command, Conversation
 
 T = TypeVar("T")
 
+SUBJECTS: Final[Mapping[str, type[Subject]]] = MappingProxyType({"core": Subject})
+"""By profile, what carries out its items."""
+
 
 class ReferenceBackend:
     """The reference on one of the two loops."""
 
     def __init__(self, loop: Literal["asyncio", "trio"] = "asyncio") -> None:
         name = "reference" if loop == "asyncio" else "reference-trio"
-        self.manifest = Manifest(name=name, version="1", language="python")
+        self.manifest = Manifest(name=name, version="1", language="python", profiles=tuple(SUBJECTS))
         self._loop = loop
 
     def __enter__(self) -> Self:
@@ -103,7 +107,7 @@ class _Conversing:
             case Open():
                 await self._close()
                 self._host.schedule(command.schedule)
-                self._world = world = _World(Subject(command.world))
+                self._world = world = _World(SUBJECTS[command.profile](command.world))
                 self._group.start_soon(world.live)
                 await self._quiet(world)
                 return Opened()

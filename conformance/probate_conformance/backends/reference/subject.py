@@ -68,7 +68,7 @@ _UNSTORABLE = "\ud800"
 
 
 class Subject:
-    """A world of the reference, driven by items."""
+    """A world of the reference, driven by items of profile ``core``. Those of later profiles are made from it."""
 
     def __init__(self, spec: WorldSpec) -> None:
         self.gates = Gates()

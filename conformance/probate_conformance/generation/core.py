@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import ClassVar, Final
 
 from probate_conformance.manifest import FEATURES, OP_NAMES, Unclaimed
-from probate_conformance.randomness import SplitMix64, stream_of
+from probate_conformance.randomness import SplitMix64
 from probate_conformance.rehearsal import Rehearsal, Rehearsing
 from probate_conformance.trace import Trace
 from probate_model.alphabet.events import EVENT_KINDS, Status
@@ -67,7 +67,7 @@ from probate_model.alphabet.ops import (
     UnloadProvider,
     Withdraw,
 )
-from probate_model.machine import waits
+from probate_model.machine import somebody_waits
 from probate_model.world import Agent, Driver, Returned, Stage, Teardown, World, new_world
 
 _OWNERS: Final = (OwnerName("host"), OwnerName("side"))
@@ -131,21 +131,11 @@ class Palette:
 EVERYTHING: Final = Palette()
 
 
-def generate(seed: int, number: int, palette: Palette = EVERYTHING) -> Trace:
-    """Generate the ``number``-th trace of a seed."""
-    return Writer(stream_of(seed, number), palette).trace()
-
-
-def generate_rehearsed(seed: int, number: int, palette: Palette = EVERYTHING) -> tuple[Trace, list[Rehearsal]]:
-    """Generate the ``number``-th trace of a seed, with its canonical run on the model, the epilogue included."""
-    writer = Writer(stream_of(seed, number), palette)
-    trace = writer.trace()
-    return trace, writer.rehearsed(trace)
-
-
 @dataclass(slots=True)
 class Writer:
-    """Writes one trace, item by item."""
+    """Writes one trace of profile ``core``, item by item. The writers of later profiles are made from it."""
+
+    profile: ClassVar[str] = "core"
 
     random: SplitMix64
     palette: Palette
@@ -168,7 +158,7 @@ class Writer:
     def begin(self) -> None:
         """Decide what exists before the first item."""
         self.spec = WorldSpec(_OWNERS[: 1 + self.random.below(2)])
-        self.rehearsing = Rehearsing(new_world(self.spec))
+        self.rehearsing = Rehearsing(new_world(self.spec, profile=self.profile))
 
     def go_on(self) -> None:
         """Write one more item; or none, if it would be a settle and nothing happened since the last."""
@@ -179,7 +169,7 @@ class Writer:
 
     def written(self) -> Trace:
         """Give what is written so far."""
-        return Trace.model_construct(world=self.spec, items=tuple(self.items))
+        return Trace.model_construct(profile=self.profile, world=self.spec, items=tuple(self.items))
 
     def rehearsed(self, trace: Trace) -> list[Rehearsal]:
         """Give the canonical run of what was written, which ``trace`` is."""
@@ -285,7 +275,7 @@ class Writer:
         offer(8, lambda: LoadProvider(self._label("l")), "load_provider", when=not world.provider.active)
         offer(2, lambda: Look(self._label("k")), "look")
         held = [state.gate for state in world.gates if state.held]
-        waiting = [gate for gate in held if _waits(world, gate)]
+        waiting = [gate for gate in held if somebody_waits(world, gate)]
         offer(9 if taking else 5, self._hold, when=self.palette.gates)
         offer(12, lambda: self._release(waiting), when=waiting)
         offer(2, lambda: Open(self.random.choose(held)), when=held)
@@ -421,8 +411,3 @@ class Writer:
             (2, "look", lambda: Look(label)),
         ]
         return self.random.weighted([(weight, make) for weight, name, make in options if name in ops])()
-
-
-def _waits(world: World, gate: Gate) -> bool:
-    """Tell whether an arrival waits at a gate: whether a release would not be void."""
-    return any(agent.label == gate.creation and waits(agent, gate.kind) for agent in world.agents)

@@ -1,101 +1,14 @@
-"""The clauses: the contract as a numbered list.
-
-Each clause is one sentence about something that can be observed. Rules name the clauses that they carry out: every
-expected event knows the clause that demands it, the clause about its place in the order (``edge``), and the clauses
-about its fields; a rule that is silent on purpose names the clause of its silence. So when a backend diverges, what
-is reported is a clause and not two lists that differ.
-
-Ids never move and are never reused.
-"""
+"""The clauses of profile ``core``: inbox, cancel, turns, creation, disposal and the registries."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
-from functools import cache
-from typing import NamedTuple
+from functools import partial
 
 from probate_model.alphabet.names import Code
 from probate_model.alphabet.refusals import Refusal
+from probate_model.clauses.registry import EDGES, EXTRAS, define
 
-
-class Level(StrEnum):
-    """How much a clause asks."""
-
-    MUST = "MUST"
-    SHOULD = "SHOULD"
-
-
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """One sentence of the contract.
-
-    ``source`` names the section of the seeds (S1 is the lifecycle note, S2 the one-id note) or of the fact sheet;
-    ``seen`` names the kinds of event through which it is observed; ``choice`` names the edition choice that changes
-    it, if one does; ``needs`` names the ops, gates and features without which it can't be demanded.
-    """
-
-    id: str
-    sentence: str
-    why: str
-    source: str
-    seen: tuple[str, ...]
-    level: Level = Level.MUST
-    profile: str = "core"
-    choice: str | None = None
-    needs: tuple[str, ...] = ()
-    codes: tuple[str, ...] = ()
-
-
-CLAUSES: dict[str, Clause] = {}
-
-
-def _clause(
-    name: str,
-    sentence: str,
-    why: str,
-    source: str,
-    *seen: str,
-    level: Level = Level.MUST,
-    choice: str | None = None,
-    needs: tuple[str, ...] = (),
-    codes: tuple[str, ...] = (),
-) -> None:
-    if name in CLAUSES:
-        raise ValueError(f"clause {name} is defined twice")
-    CLAUSES[name] = Clause(name, sentence, why, source, seen, level, "core", choice, needs, codes)
-
-
-class Demand(NamedTuple):
-    """Why an event is expected: the clause, the clause of its place in the order, and the clauses of its fields."""
-
-    clause: str
-    edge: str
-    fields: tuple[tuple[str, str], ...] = ()
-
-    def of_field(self, name: str) -> str:
-        """Give the clause that a field's value is demanded by."""
-        return dict(self.fields).get(name, self.clause)
-
-    @property
-    def clauses(self) -> tuple[str, ...]:
-        """All clauses that the event speaks for, each once."""
-        return _clauses_of(self)
-
-
-@cache
-def _clauses_of(demand: Demand) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((demand.clause, demand.edge, *(clause for _, clause in demand.fields))))
-
-
-def demand(clause: str, *, edge: str | None = None, **fields: str) -> Demand:
-    """Name the clauses of an expected event; every one must be defined."""
-    made = Demand(clause, edge or clause, tuple(fields.items()))
-    for name in made.clauses:
-        if name not in CLAUSES:
-            raise ValueError(f"no clause {name}")
-    return made
-
+_clause = partial(define, profile="core")
 
 SETTLES_ONCE = "CALL-01"
 """The clause that every settlement speaks for."""
@@ -103,25 +16,10 @@ SETTLES_ONCE = "CALL-01"
 AT_REST = "REGISTRY-02"
 """The clause that the registries speak for at every rest."""
 
-_SETTLEMENTS: dict[str, Demand] = {}
-
-
-def demand_of(clause: str) -> Demand:
-    """Give the demand for a settlement: that it comes, when it may come, and with what."""
-    made = _SETTLEMENTS.get(clause)
-    if made is None:
-        made = _SETTLEMENTS[clause] = demand(clause, edge=_EDGES.get(clause, clause), outcome=clause)
-    return made
-
 
 def failure_clause(failure: Code) -> str:
     """Give the clause by which a creation raises its failure."""
     return _FAILURES.get(failure, "CREATE-08")
-
-
-def extra_clause(kind: str) -> str:
-    """Give the clause that an event of ``kind`` breaks when no rule calls for it."""
-    return _EXTRAS[kind]
 
 
 # Calls.
@@ -863,7 +761,7 @@ _FAILURES: dict[str, str] = {
     Refusal.ID_EXISTS: "CREATE-12",
 }
 
-_EDGES: dict[str, str] = {
+EDGES |= {
     "CREATE-06": "CREATE-13",
     "CREATE-08": "CREATE-13",
     "CREATE-09": "CREATE-13",
@@ -872,7 +770,7 @@ _EDGES: dict[str, str] = {
     "CREATE-12": "CREATE-13",
 }
 
-_EXTRAS: dict[str, str] = {
+EXTRAS |= {
     "session/created": "CREATE-14",
     "agent/created": "PUBLISH-06",
     "agent/session-start": "PUBLISH-06",

@@ -1,0 +1,31 @@
+"""Generating traces: one writer for each profile. ``core`` says how they write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from probate_conformance.generation.core import EVERYTHING, Palette, Writer
+from probate_conformance.randomness import stream_of
+from probate_conformance.rehearsal import Rehearsal
+from probate_conformance.trace import Trace
+
+WRITERS: Final[Mapping[str, type[Writer]]] = MappingProxyType({Writer.profile: Writer})
+"""By profile, who writes its traces."""
+
+__all__ = ["EVERYTHING", "WRITERS", "Palette", "Writer", "generate", "generate_rehearsed"]
+
+
+def generate(seed: int, number: int, palette: Palette = EVERYTHING, profile: str = "core") -> Trace:
+    """Generate the ``number``-th trace of a seed."""
+    return WRITERS[profile](stream_of(seed, number), palette).trace()
+
+
+def generate_rehearsed(
+    seed: int, number: int, palette: Palette = EVERYTHING, profile: str = "core"
+) -> tuple[Trace, list[Rehearsal]]:
+    """Generate the ``number``-th trace of a seed, with its canonical run on the model, the epilogue included."""
+    writer = WRITERS[profile](stream_of(seed, number), palette)
+    trace = writer.trace()
+    return trace, writer.rehearsed(trace)
