@@ -6,7 +6,8 @@ it done. A handler that is cancelled, by whomever, is no reason to leave somebod
 
 Being called off is synchronous: what must happen at that moment is registered with
 :meth:`Incoming.on_cancel`, then the answer goes out, and only then is the handler's scope cancelled. So
-nothing that comes in the next line can overtake it.
+nothing that comes in the next line can overtake it. A handler that must answer at a certain moment, and not
+when its task is next in turn, does so itself and returns whatever it likes.
 """
 
 from __future__ import annotations
@@ -63,6 +64,8 @@ class Incoming:
     def on_cancel(self, callback: Callable[[], object]) -> None:
         """Register what happens at the moment when the other side calls the request off, before that is answered.
 
+        What the callback answers is dropped, for the answer is that the request was cancelled.
+
         :param callback: called at most once, and not at all once the request was answered; must not raise
         """
         self._callbacks.append(callback)
@@ -71,10 +74,10 @@ class Incoming:
         """Call the request off: it is answered, and whoever works on it is cancelled."""
         if self._answered:
             return
-        callbacks, self._callbacks = self._callbacks, []
-        for callback in callbacks:
+        self._answered = True  # what the callbacks set off may want to answer too
+        for callback in self._callbacks:
             callback()
-        self.fail(RpcError(ErrorCode.REQUEST_CANCELLED, "cancelled"))
+        self._put_error(RpcError(ErrorCode.REQUEST_CANCELLED, "cancelled"))
         self._scope.cancel()
 
     def abandon(self) -> None:
@@ -91,7 +94,10 @@ class Incoming:
         """Answer with an error, unless the answer has been given."""
         if not self._answered:
             self._answered = True
-            self._answer({"jsonrpc": "2.0", "id": self.id, "error": error.json()})
+            self._put_error(error)
+
+    def _put_error(self, error: RpcError) -> None:
+        self._answer({"jsonrpc": "2.0", "id": self.id, "error": error.json()})
 
     async def serve(self, work: Awaitable[object], report: Report) -> None:
         """Await the work and answer with its outcome. Never raises a failure of the work."""
