@@ -194,7 +194,7 @@ def stop_reason(reason: TurnReason) -> StopReason | None:
             return "end_turn"
         case TurnReason.MAX_TOKENS:
             return "max_tokens"
-        case TurnReason.ABORTED | TurnReason.DISPOSED:
+        case TurnReason.ABORTED | TurnReason.DISPOSED | TurnReason.INTERRUPTED:
             return "cancelled"
         case TurnReason.ERROR:
             return None
