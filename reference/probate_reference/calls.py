@@ -11,17 +11,17 @@ and not to who watches it. And the failure of a call that nobody awaits is no er
 since whoever began it may have lost interest.
 
 One danger comes with it: code that a call waits for may await the call, and both wait for ever.
-Every piece of foreign code that a lifecycle waits for runs under a *frame*, which names the
-lifecycle and the task. An unsettled call that is awaited in exactly that task asks itself whether
+Every piece of foreign code that a lifecycle or a fiber waits for runs under a *frame*, which names
+it and the task. An unsettled call that is awaited in exactly that task asks itself whether
 it waits for the frame, and raises :class:`WouldDeadlock` if so. Tasks that such code starts are not
-accused: the lifecycle need not wait for those, and a wrong accusation is worse than a missed one.
+accused: nobody need wait for those, and a wrong accusation is worse than a missed one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Generator
+from collections.abc import Coroutine, Generator, Iterator
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from anyio import Event, get_current_task
 from anyio.lowlevel import checkpoint
@@ -31,6 +31,8 @@ from .refusals import WouldDeadlock
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from .fibers.effects import Effect
+    from .fibers.fiber import Fiber
     from .lifecycle import Lifecycle
 
 __all__ = ("Call",)
@@ -39,19 +41,42 @@ T = TypeVar("T")
 
 
 class Frame:
-    """Mark one task as running code that a lifecycle waits for.
+    """Mark one task as running code that something waits for.
 
-    :ivar lifecycle: the lifecycle whose teardown waits for the code
+    :ivar lifecycle: the lifecycle whose teardown waits for the code, or ``None``
     :ivar drives: whether the agent's driver waits for it too
+    :ivar fiber: the fiber whose transition waits for it, or ``None``
+    :ivar effect: the effect whose end waits for it, or ``None``
     """
 
-    __slots__ = ("alive", "drives", "lifecycle", "task")
+    __slots__ = ("alive", "drives", "effect", "fiber", "lifecycle", "task")
 
-    def __init__(self, lifecycle: Lifecycle, drives: bool) -> None:
+    def __init__(
+        self,
+        lifecycle: Lifecycle | None = None,
+        drives: bool = False,
+        fiber: Fiber | None = None,
+        effect: Effect | None = None,
+    ) -> None:
         self.lifecycle = lifecycle
         self.drives = drives
+        self.fiber = fiber
+        self.effect = effect
         self.task = get_current_task().id
         self.alive = True
+
+    def line(self) -> Iterator[Lifecycle]:
+        """Yield the lifecycles whose teardown waits for the code."""
+        if self.lifecycle is not None:
+            yield from self.lifecycle.line()
+
+    def fibers(self) -> Iterator[Fiber]:
+        """Yield the fibers whose end waits for the code: its own, those of the lifecycles, and their ancestors."""
+        if self.fiber is not None:
+            yield from self.fiber.line()
+        for lifecycle in self.line():
+            if lifecycle.owner is not None and lifecycle.owner.fiber is not None:
+                yield from lifecycle.owner.fiber.line()
 
 
 # A context variable is inherited by every task that such code starts, which is why the frame also names its task.
@@ -60,7 +85,15 @@ _frame: ContextVar[Frame | None] = ContextVar("probate_reference_frame", default
 
 def enter_frame(lifecycle: Lifecycle, drives: bool) -> Frame:
     """Put the current task under a frame; the caller sets ``alive`` to false at the task's end."""
-    frame = Frame(lifecycle, drives)
+    return _enter(Frame(lifecycle, drives))
+
+
+def enter_fiber(fiber: Fiber, effect: Effect | None = None) -> Frame:
+    """Put the current task under a frame of a fiber; the caller sets ``alive`` to false when the code has ended."""
+    return _enter(Frame(fiber=fiber, effect=effect))
+
+
+def _enter(frame: Frame) -> Frame:
     _frame.set(frame)
     return frame
 
@@ -142,6 +175,13 @@ def returned(value: T) -> Call[T]:
     """Return a call that has already returned a value."""
     call: Call[T] = Call()
     call._return(value)
+    return call
+
+
+def raised(failure: BaseException) -> Call[Any]:
+    """Return a call that has already failed."""
+    call: Call[Any] = Call()
+    call._raise(failure)
     return call
 
 

@@ -57,7 +57,7 @@ class Creation(Call[Handle]):
         return self._lifecycle.boundary
 
     def _waits_for(self, frame: Frame) -> bool:
-        return any(lifecycle is self._lifecycle for lifecycle in frame.lifecycle.line())
+        return any(lifecycle is self._lifecycle for lifecycle in frame.line())
 
 
 def refused(refusal: Refusal) -> Creation:

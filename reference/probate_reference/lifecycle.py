@@ -50,7 +50,7 @@ class Boundary(Call[None]):
         self._lifecycle = lifecycle
 
     def _waits_for(self, frame: Frame) -> bool:
-        return self._lifecycle in frame.lifecycle.line()
+        return self._lifecycle in frame.line()
 
 
 class Lifecycle:
@@ -178,6 +178,19 @@ class Lifecycle:
         for child in self.children:
             if child.pending:
                 child.deactivate(OwnerDisposed(f"agent {self.scope.id!r} began to end"))
+
+    def call_off(self, cause: Refusal) -> None:
+        """Hear that an owner or the provider is to end: a creation that is pending is not wanted any more."""
+        if self.pending:
+            self.deactivate(cause)
+
+    def begin_end(self, cause: Refusal) -> None:
+        """End with an owner or the provider."""
+        self.begin_teardown(cause)
+
+    async def join_end(self) -> None:
+        """Wait for the one end."""
+        await self.boundary._join()
 
     def begin_teardown(self, cause: Refusal | None = None) -> None:
         """Let the lifecycle end: everything that is synchronous about it happens before this returns.

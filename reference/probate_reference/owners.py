@@ -11,11 +11,15 @@ next load is none of its business.
 An unload says at once that nothing new may begin and calls off what is pending. The agents are
 ended a step later, newest first, all of them before the first has finished, because what one of
 them waits for may be another.
+
+A fiber of the plug-in tree lives by the same rules, and so it stands on incarnations too: one for
+each activation. What belongs to it, be it an effect, a service, a child or an agent, is a
+:class:`Member`, and all members are ended in the same way.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from anyio import CancelScope
 
@@ -36,12 +40,26 @@ from .session import checked_metadata
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from .fibers.fiber import Fiber
     from .kernel import Kernel
     from .refusals import Refusal
     from .seams import Cleanup, Setup
     from .signals import CreationSignal
 
-__all__ = ("Incarnation", "Owner", "Provider", "Unload")
+__all__ = ("Incarnation", "Member", "Owner", "Provider", "Unload")
+
+
+class Member(Protocol):
+    """Something that ends with what it belongs to."""
+
+    def call_off(self, cause: Refusal) -> None:
+        """Hear that an end was asked for, there and then."""
+
+    def begin_end(self, cause: Refusal) -> None:
+        """Begin to end, which happens in a later step; if it has begun already, nothing more happens."""
+
+    async def join_end(self) -> None:
+        """Wait until it has ended completely, whoever began that."""
 
 
 class Unload(Call[None]):
@@ -55,51 +73,61 @@ class Unload(Call[None]):
 
     def _waits_for(self, frame: Frame) -> bool:
         incarnation = self._incarnation
-        return any(
-            lifecycle.owner is incarnation or lifecycle.incarnation is incarnation
-            for lifecycle in frame.lifecycle.line()
-        )
+        return any(lifecycle.owner is incarnation or lifecycle.incarnation is incarnation for lifecycle in frame.line())
 
 
 class Incarnation:
-    """What agents belong to: one life of an owner or of the provider."""
+    """What agents belong to: one life of an owner, of the provider, or of a fiber.
 
-    __slots__ = ("_ended", "_kernel", "_members", "unloading")
+    :ivar unloading: the end that all callers share, once it was asked for
+    :ivar fiber: the fiber whose life it is, or ``None``
+    """
 
-    def __init__(self, kernel: Kernel, ended: type[Refusal]) -> None:
+    __slots__ = ("_ended", "_kernel", "_members", "fiber", "unloading")
+
+    def __init__(self, kernel: Kernel, ended: type[Refusal], fiber: Fiber | None = None) -> None:
         self._kernel = kernel
         self._ended = ended
-        self._members: dict[Lifecycle, None] = {}
+        self._members: dict[Member, None] = {}
+        self.fiber = fiber
         self.unloading: Unload | None = None
 
     @property
     def active(self) -> bool:
         """Whether agents may still be created under it."""
-        return self.unloading is None
+        return self.unloading is None and (self.fiber is None or self.fiber.open)
 
     @property
-    def members(self) -> int:
-        """How many lifecycles, pending and ending ones included, belong to it."""
-        return len(self._members)
+    def members(self) -> tuple[Member, ...]:
+        """What belongs to it, oldest first: pending and ending members included."""
+        return tuple(self._members)
 
-    def adopt(self, lifecycle: Lifecycle) -> None:
-        """Own a lifecycle."""
-        self._members[lifecycle] = None
+    def adopt(self, member: Member) -> None:
+        """Own something."""
+        self._members[member] = None
 
-    def release(self, lifecycle: Lifecycle) -> None:
+    def release(self, member: Member) -> None:
         """Own it no longer."""
-        self._members.pop(lifecycle, None)
+        self._members.pop(member, None)
 
     def unload(self) -> Unload:
         """Begin to end everything; every call joins the first."""
         if self.unloading is None:
-            self.unloading = Unload(self)
-            for lifecycle in tuple(self._members):
-                if lifecycle.pending:
-                    lifecycle.deactivate(self._refusal())
+            self.unloading = self.refuse()
+            self.call_off()
             if not self._kernel.spawn(self._end_members):
                 self.unloading._return(None)
         return self.unloading
+
+    def refuse(self) -> Unload:
+        """Take nothing more from here on."""
+        self.unloading = Unload(self)
+        return self.unloading
+
+    def call_off(self) -> None:
+        """Tell every member, there and then, that the end was asked for."""
+        for member in tuple(self._members):
+            member.call_off(self._refusal())
 
     def _refusal(self) -> Refusal:
         return self._ended("what the creation belonged to was unloaded")
@@ -107,11 +135,11 @@ class Incarnation:
     async def _end_members(self) -> None:
         leave_frames()
         members = tuple(reversed(self._members))
-        for lifecycle in members:
-            lifecycle.begin_teardown(self._refusal())
+        for member in members:
+            member.begin_end(self._refusal())
         with CancelScope(shield=True):
-            for lifecycle in members:
-                await lifecycle.boundary._join()
+            for member in members:
+                await member.join_end()
         assert self.unloading is not None
         self.unloading._return(None)
 

@@ -15,16 +15,19 @@ __all__ = (
     "Aborted",
     "Disposed",
     "IdExists",
+    "Inactive",
     "InvalidContent",
     "LifecycleDisposed",
     "LogExists",
     "NoPersistence",
     "NotFound",
+    "NotInjected",
     "OwnerDisposed",
     "OwnerInactive",
     "ProviderInactive",
     "Refusal",
     "SessionLive",
+    "ServiceExists",
     "WouldDeadlock",
 )
 
@@ -105,6 +108,24 @@ class SessionLive(Refusal):
     """Raised when a stored log is to be deleted whose session is live."""
 
     code = "session-live"
+
+
+class Inactive(Refusal):
+    """Raised when a fiber that is failed, unloading or disposed is asked to take something on, or to give a service."""
+
+    code = "inactive"
+
+
+class ServiceExists(Refusal):
+    """Raised when another fiber provides a service of this name."""
+
+    code = "service-exists"
+
+
+class NotInjected(Refusal):
+    """Raised when a fiber uses a service that neither it nor an ancestor declares or provides."""
+
+    code = "not-injected"
 
 
 class WouldDeadlock(RuntimeError):

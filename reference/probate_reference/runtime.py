@@ -1,10 +1,10 @@
 """Open a runtime, and leave it with nothing left behind.
 
 A runtime owns one task group, and everything that is asynchronous in it is a task of that group:
-when the ``async with`` block is left there is no agent, no flush and no background listener any
-more. Leaving it normally unloads every owner and the provider, and waits as long as the work in
-flight takes. Leaving it with an exception, or being cancelled from outside, cancels the work in
-flight; the logs are still closed and flushed and the cleanups still run, shielded.
+when the ``async with`` block is left there is no agent, no fiber, no flush and no background listener
+any more. Leaving it normally unloads the plug-in tree, every owner and the provider, and waits as
+long as the work in flight takes. Leaving it with an exception, or being cancelled from outside,
+cancels the work in flight; the logs are still closed and flushed and the cleanups still run, shielded.
 
 A runtime with a home keeps its logs there. It holds the home from the begin of the block to its end, and the very last
 thing it does is to write what could not be written before.
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 from anyio import create_task_group
 
+from .fibers import FiberTree
 from .kernel import Kernel
 from .owners import Owner, Provider
 from .persistence import JsonlStore, NotDurable, Persistence
@@ -88,6 +89,7 @@ class Runtime:
             self.tools.add(tool)
         if persistence is not None:
             self.on_flush(persistence.flush)
+        self._fibers = FiberTree(self._kernel, self._provider)
         for listener in flush:
             self.on_flush(listener)
 
@@ -120,6 +122,11 @@ class Runtime:
     def provider(self) -> Provider:
         """The maker of all agents; unloading it ends them all."""
         return self._provider
+
+    @property
+    def fibers(self) -> FiberTree:
+        """The tree of what is plugged in; a plug-in of yours is plugged into its ``root``."""
+        return self._fibers
 
     def owner(self, name: str) -> Owner:
         """Return the owner of this name; it is made, and active, when first asked for."""
@@ -182,6 +189,7 @@ class Runtime:
         :raises NotDurable: if there are records that could not be written, and the block raised nothing itself
         """
         task_group = self._kernel.require_running()
+        self._fibers._end()
         for owner in self._owners.values():
             _ = owner._incarnation.unload()
         _ = self._provider._incarnation.unload()

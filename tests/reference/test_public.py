@@ -10,14 +10,17 @@ CODES = {
     "Aborted": "aborted",
     "Disposed": "disposed",
     "IdExists": "id-exists",
+    "Inactive": "inactive",
     "InvalidContent": "invalid-content",
     "LifecycleDisposed": "lifecycle-disposed",
     "LogExists": "log-exists",
     "NoPersistence": "no-persistence",
     "NotFound": "not-found",
+    "NotInjected": "not-injected",
     "OwnerDisposed": "owner-disposed",
     "OwnerInactive": "owner-inactive",
     "ProviderInactive": "provider-inactive",
+    "ServiceExists": "service-exists",
     "SessionLive": "session-live",
 }
 

@@ -10,7 +10,7 @@ from probate_conformance.backends.reference.known_bad.patching import Patches
 from probate_conformance.backends.reference.known_bad.variant import Family
 from probate_reference import teardown
 from probate_reference.lifecycle import Lifecycle
-from probate_reference.owners import Incarnation, Provider
+from probate_reference.owners import Incarnation, Member, Provider
 from probate_reference.refusals import OwnerDisposed, ProviderInactive
 
 OWNERS: Final = Family()
@@ -87,16 +87,16 @@ def _(patches: Patches) -> None:
 )
 def _(patches: Patches) -> None:
     # First in, first out, the tasks start in the order that is asked for.
-    async def begin(lifecycle: Lifecycle, cause: ProviderInactive) -> None:
-        lifecycle.begin_teardown(cause)
+    async def begin(member: Member, cause: ProviderInactive) -> None:
+        member.begin_end(cause)
 
     end_members = Incarnation._end_members
 
     async def ending(incarnation: Incarnation) -> None:
         if incarnation._ended is ProviderInactive:
             async with create_task_group() as group:
-                for lifecycle in reversed(incarnation._members):
-                    group.start_soon(begin, lifecycle, ProviderInactive("unloaded"))
+                for member in reversed(incarnation.members):
+                    group.start_soon(begin, member, ProviderInactive("unloaded"))
         await end_members(incarnation)
 
     patches.replace(Incarnation, "_end_members", ending)
@@ -124,8 +124,8 @@ def _(patches: Patches) -> None:
     # They are ended with the rest, a step later.
     patches.edit(
         Incarnation,
-        "unload",
-        ("if lifecycle.pending:", "if lifecycle.pending and self._ended is not OwnerDisposed:"),
+        "call_off",
+        ("for member in tuple(self._members):", "for member in () if self._ended is OwnerDisposed else self.members:"),
     )
 
 

@@ -211,7 +211,7 @@ def _(patches: Patches) -> None:
             """
             members = tuple(reversed(self._members))
             if self._ended is OwnerDisposed:
-                members = tuple(lifecycle for lifecycle in members if not lifecycle.core.disposed())
+                members = tuple(member for member in members if not member.core.disposed())
             """,
         ),
     )
