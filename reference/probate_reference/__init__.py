@@ -99,8 +99,8 @@ from .refusals import (
     OwnerInactive,
     ProviderInactive,
     Refusal,
-    SessionLive,
     ServiceExists,
+    SessionLive,
     WouldDeadlock,
 )
 from .registry import AgentRegistry, AgentRegistryStatistics

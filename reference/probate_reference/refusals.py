@@ -26,8 +26,8 @@ __all__ = (
     "OwnerInactive",
     "ProviderInactive",
     "Refusal",
-    "SessionLive",
     "ServiceExists",
+    "SessionLive",
     "WouldDeadlock",
 )
 

@@ -238,12 +238,24 @@ class Fiber:
         setup: Setup | None = None,
         signal: CreationSignal | None = None,
         cleanups: tuple[Cleanup, ...] = (),
+        metadata: Mapping[str, str] | None = None,
     ) -> Creation:
         """Begin to create an agent that belongs to this fiber, as :meth:`Owner.create` does for an owner.
 
         The agent, its session and its scope are one member of the fiber, and end in their own order inside it.
         """
-        return self.tree._provider._begin_creation(self._life, id, setup, signal, cleanups)
+        return self.tree._provider._begin_creation(self._life, id, setup, signal, cleanups, metadata)
+
+    def resume(
+        self,
+        id: str,
+        *,
+        setup: Setup | None = None,
+        signal: CreationSignal | None = None,
+        cleanups: tuple[Cleanup, ...] = (),
+    ) -> Creation:
+        """Begin to create an agent that goes on with a stored log and belongs to this fiber; see :meth:`create`."""
+        return self.tree._provider._begin_creation(self._life, id, setup, signal, cleanups, resumes=True)
 
     # Services
 

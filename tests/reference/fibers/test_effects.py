@@ -87,10 +87,11 @@ async def test_an_unload_waits_for_a_setup_and_undoes_what_it_adds(tree: Tree) -
         arrival = await gate.arrival()
         end = fiber.dispose()
         await tree.until("p unloading")
-        assert not effect.ready.done
+        ready = effect.ready
+        assert not ready.done
         arrival.release()
         await end
-        assert effect.ready.done
+        await ready
         assert tree.lines[-5:] == ["undo b", "undone b", "undo a", "undone a", "p disposed"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from probate_reference import Fiber, FiberState, Inactive, OwnerDisposed, OwnerInactive, WouldDeadlock
+from probate_reference import Fiber, FiberState, Inactive, NoPersistence, OwnerDisposed, OwnerInactive, WouldDeadlock
 from tests.reference.fibers.kit import Tree, held, quiet_runtime
 from tests.reference.kit import DISPOSED
 
@@ -122,7 +122,7 @@ async def test_leaving_the_runtime_ends_the_root_for_good(tree: Tree) -> None:
         await tree.plugged("p", ("a",))
         for end in (tree.root.dispose, tree.root.restart):
             with pytest.raises(RuntimeError, match="root"):
-                end()
+                _ = end()
     assert tree.lines[-2:] == ["undone a", "p disposed"]
     with pytest.raises(Inactive):
         tree.root.plug(tree.body("q"))
@@ -182,6 +182,8 @@ async def test_agents_hang_in_the_tree(tree: Tree) -> None:
         assert handle.dispose().done
         with pytest.raises(OwnerInactive):
             await fiber.create("b")
+        with pytest.raises(NoPersistence):
+            await fiber.resume("b")
 
 
 async def test_a_pending_creation_is_called_off_with_its_fiber(tree: Tree) -> None:

@@ -14,7 +14,7 @@ async def test_a_fiber_is_loaded_when_all_it_declares_is_there(tree: Tree) -> No
     async with tree.runtime:
         fiber = tree.root.plug(tree.body("c"), name="c", inject=("s", "t"))
         await tree.plugged("p", provides="s")
-        assert fiber.state is FiberState.PENDING
+        assert tree.runtime.fibers.statistics().active == 1
         await tree.plugged("q", provides="t")
         await fiber.rest()
         assert fiber.state is FiberState.ACTIVE
@@ -146,7 +146,7 @@ async def test_a_failed_fiber_tries_again_when_a_dependency_changes(tree: Tree) 
         fiber = tree.root.plug(tree.body("c", gate=gate), name="c", inject=("s",))
         (await gate.arrival()).release(ValueError("no"))
         await fiber.rest()
-        assert fiber.state is FiberState.FAILED
+        assert tree.lines[-1] == "c failed"
         restarted = provider.restart()
         (await gate.arrival()).release()
         await restarted
