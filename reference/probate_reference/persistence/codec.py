@@ -69,9 +69,10 @@ def decode_record(seq: int, line: bytes) -> Record:
     value = read_object(line)
     if type(value.get("seq")) is not int or value["seq"] != seq:
         raise Malformed(f"seq {value.get('seq')!r} instead of {seq}")
-    wanted = _FIELDS.get(value.get("kind", ""))
+    kind = value.get("kind")
+    wanted = _FIELDS.get(kind) if isinstance(kind, str) else None
     if wanted is None:
-        raise Malformed(f"no record of kind {value.get('kind')!r}")
+        raise Malformed(f"no record of kind {kind!r}")
     if value.keys() != wanted.keys() | {"seq", "kind"}:
         raise Malformed(f"not the fields of {value['kind']}")
     record: Record = _CLASSES[value["kind"]](**{name: _field(value[name], kind) for name, kind in wanted.items()})

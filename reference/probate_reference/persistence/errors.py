@@ -61,12 +61,12 @@ class SeqMismatch(StorageError):
 
 
 class NotDurable(StorageError):
-    """Raised when a store is closed and records could not be written.
+    """Raised when a store is to be closed and records cannot be written; at the end of a runtime they are lost.
 
     :ivar failures: why, by the id of the session
     """
 
     def __init__(self, failures: dict[str, BaseException]) -> None:
         first = next(iter(failures.values()))
-        super().__init__(f"records of {', '.join(map(repr, failures))} could not be written and are lost: {first}")
+        super().__init__(f"records of {', '.join(map(repr, failures))} could not be written: {first}")
         self.failures = failures

@@ -103,10 +103,11 @@ class _Bound:
         self.seeded = max(self.seeded, upto)
         if not self.claimed:
             store.create(Header(session.id, session.metadata), session._records[:upto])
-        elif self.saved < upto:
+        else:
+            # Also with nothing to add: what was just found there need not be on the disk yet.
             store.append(session.id, self.saved, session._records[self.saved : upto])
         self.claimed = True
-        self.saved = upto
+        self.saved = max(self.saved, upto)
 
     def _claim(self, store: Store) -> None:
         """Take the log as the session's own, if it is."""
@@ -184,7 +185,7 @@ class Persistence:
 
         :param store: the store to go on with; the same one if ``None``
         :raises StorageError: if the store cannot be opened; then flushes fail until a later reload has succeeded
-        :raises NotDurable: if records could not be written; they are kept, and the next flush tries again
+        :raises NotDurable: if records could be written neither before nor after; the next flush tries again
         """
         with CancelScope(shield=True):
             async with self._rest():
@@ -196,6 +197,8 @@ class Persistence:
                     bound.claimed = False
                     bound.saved = 0
                 await self._offload(self._store.open, abandon=False)
+                if failures:
+                    failures = await self._offload(self._drain, abandon=False)
         if failures:
             raise NotDurable(failures)
 
