@@ -374,7 +374,7 @@ _clause(
     "sheet A22, M16",
     "agent/cancel-requested",
     "signal",
-    needs=("cancel", "send"),
+    needs=("cancel", "send", "flush"),
 )
 _clause(
     "CANCEL-09",
@@ -576,7 +576,7 @@ _clause(
     "The turn is already closed.",
     "sheet B12, M36",
     "agent/error",
-    needs=("send",),
+    needs=("send", "flush"),
 )
 _clause(
     "FLUSH-03",
