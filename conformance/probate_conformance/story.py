@@ -238,4 +238,9 @@ def _verdict(divergence: Divergence) -> Iterator[str]:
     if len(allowed) > 6:
         yield f"            or  one of {len(allowed) - 6} more"
     yield f"       seen     {_seen(divergence.seen)}"
-    yield f"       because  {_REASONS[divergence.reason]}{f' ({divergence.field})' if divergence.field else ''}"
+    yield f"       because  {because(divergence)}"
+
+
+def because(divergence: Divergence) -> str:
+    """Tell in one line how an observation was put down to its clause."""
+    return f"{_REASONS[divergence.reason]}{f' ({divergence.field})' if divergence.field else ''}"

@@ -127,11 +127,7 @@ class Child:
             if remaining <= 0:
                 if self._pidfd is None and self._process.poll() is not None:
                     raise self._gone(what)
-                raise BackendSilent(
-                    f"did not answer {what} within {seconds:g} s{self._last_words()}",
-                    where=self.name,
-                    mend="give it a longer deadline if it is only slow",
-                )
+                raise self._silent(what, seconds)
             self._pump(remaining)
         return answer
 
@@ -199,10 +195,28 @@ class Child:
         self._searched = 0
         return line
 
+    def rest(self) -> bytes:
+        """Let its input end, and give what it says before it ends too, or the grace is over.
+
+        For whoever has given up on an answer, and wants to know why there was none.
+        """
+        self._stdin_ends()
+        self._exits_within(self._grace)
+        return bytes(self._received)
+
     # What went wrong.
 
     def _broke(self, what: str, *, mend: str | None = None) -> BackendBroke:
         return BackendBroke(what + self._last_words(), where=self.name, mend=mend)
+
+    def _silent(self, what: str, seconds: float) -> BackendSilent:
+        begun, mend = "", "give it a longer deadline if it is only slow"
+        if self._received:
+            begun = f", but for {show(bytes(self._received))} without the line feed that ends a line"
+            mend = f"end each answer with a line feed and flush it; {mend}"
+        return BackendSilent(
+            f"did not answer {what} within {seconds:g} s{begun}{self._last_words()}", where=self.name, mend=mend
+        )
 
     def _gone(self, what: str) -> BackendBroke:
         rest = f", after {show(bytes(self._received))}" if self._received else ""
@@ -227,14 +241,17 @@ class Child:
     def end(self) -> None:
         """End the child, politely at first: its input ends; then its group is told to, and at last made to."""
         self._mute = True
-        if self._unsent:
-            self._selector.unregister(self._stdin)
-            self._unsent = memoryview(b"")
-        self._stdin.close()
+        self._stdin_ends()
         if not self._exits_within(self._grace):
             self._end_group(signal.SIGTERM)
             self._exits_within(self._grace)
         self.kill()
+
+    def _stdin_ends(self) -> None:
+        if self._unsent:
+            self._selector.unregister(self._stdin)
+            self._unsent = memoryview(b"")
+        self._stdin.close()
 
     def kill(self) -> None:
         """End the child and all that is left of its group at once, and reap it."""

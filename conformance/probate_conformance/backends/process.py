@@ -82,6 +82,11 @@ class ProcessBackend:
         self._manifest: Manifest | None = None
 
     @property
+    def name(self) -> str:
+        """How errors call it."""
+        return self._name
+
+    @property
     def manifest(self) -> Manifest:
         """What the backend said of itself when it was greeted.
 
@@ -160,11 +165,15 @@ class ProcessBackend:
             raise BackendBroke("is gone", where=self._name, mend="open a world first: that starts it again")
         what = f"`{message.message}`"
         try:
-            line = self._child.ask(message.model_dump_json().encode(), what=what, seconds=self.deadline)
+            line = self._exchange(self._child, message.model_dump_json().encode(), what)
             return self._understand(line, what, expected)
         except BaseException:  # also if the kit is interrupted here: the answer would still come
             self._drop()
             raise
+
+    def _exchange(self, child: Child, line: bytes, what: str) -> bytes:
+        """Send a line to the child, and give the line that answers it."""
+        return child.ask(line, what=what, seconds=self.deadline)
 
     def _understand(self, line: bytes, what: str, expected: type[R]) -> R:
         if expected is HelloReply:

@@ -12,7 +12,18 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Final, NoReturn, Protocol
 
-from probate_conformance.cli import backends, check, explain, listing, replay, schema, selftest, serve
+from probate_conformance.cli import (
+    backends,
+    check,
+    doctor,
+    explain,
+    listing,
+    new_adapter,
+    replay,
+    schema,
+    selftest,
+    serve,
+)
 from probate_conformance.cli.output import complain, emit, make_lenient
 from probate_conformance.errors import DEBUG, Exit, ProbateError, UsageError, trace_if_debugging, unknown_name
 
@@ -52,7 +63,18 @@ class Verb(Protocol):
         ...
 
 
-VERBS: Final[tuple[Verb, ...]] = (check, replay, listing, explain, schema, backends, selftest, serve)
+VERBS: Final[tuple[Verb, ...]] = (
+    check,
+    replay,
+    listing,
+    explain,
+    schema,
+    backends,
+    selftest,
+    serve,
+    doctor,
+    new_adapter,
+)
 
 
 class _Parser(argparse.ArgumentParser):

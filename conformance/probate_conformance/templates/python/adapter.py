@@ -1,7 +1,7 @@
 """The adapter: carries out for Probate what it asks of the toy, and tells it what happened.
 
-The conversation is one line of JSON for each message (docs/protocol.md of Probate tells it all). Standard output is for
-that and nothing else. Only ``World`` knows the runtime; the rest stays as it is when you put your own in the toy's place.
+The conversation is one line of JSON for each message (docs/protocol.md of Probate tells it all). Standard output is
+for that and nothing else. Only ``World`` knows the runtime; the rest stays when you put your own in the toy's place.
 """
 
 from __future__ import annotations
@@ -82,43 +82,47 @@ class World:
             number = self.numbers[agent.id] = self.numbers.get(agent.id, 0) + 1
             self.refs[agent] = f"{agent.id}#{number}"  # the n-th session of this id
         event = {"event": name, "agent": self.refs[agent], **fields}
-        match name:
-            case "agent/session-start":
-                event["source"] = "startup"
-            case "agent/queued":
-                event["steering"] = False
-            case "agent/error":
-                event |= {"step": 1, "source": "model"}
-            case "log":
-                del event["record"], event["seq"]
-                record = {name: value for name, value in fields.items() if name != "seq"}
-                match record["record"]:
-                    case "turn/start":
-                        record["trigger"] = "message"
-                    case "step/start" | "step/end":
-                        record["step"] = 1
-                    case "assistant/message":
-                        record["text"] = f"{self.labels[agent]}:{self.answers[agent]}"
-                event = {"event": name, "agent": self.refs[agent], "seq": fields["seq"], "record": record}
+        if name == "log":
+            event = {
+                "event": name,
+                "agent": self.refs[agent],
+                "seq": fields["seq"],
+                "record": self.record(agent, fields),
+            }
+        elif name == "agent/session-start":
+            event["source"] = "startup"
+        elif name == "agent/queued":
+            event["steering"] = False
+        elif name == "agent/error":
+            event |= {"step": 1, "source": "model"}
         self.events.append(event)
 
+    def record(self, agent: Agent, fields: dict[str, Any]) -> dict[str, Any]:
+        """Put a record of the log into the words of the contract. Every turn of the toy has one step."""
+        record = {name: value for name, value in fields.items() if name != "seq"}
+        if record["record"] == "turn/start":
+            record["trigger"] = "message"
+        elif record["record"] in ("step/start", "step/end"):
+            record["step"] = 1
+        elif record["record"] == "assistant/message":
+            record["text"] = f"{self.labels[agent]}:{self.answers[agent]}"
+        return record
+
     def settled(self, call: str, outcome: dict[str, Any]) -> None:
-        """A call came to its end: every call does, once."""
+        """Note that a call came to its end: every call does, once."""
         self.events.append({"event": "settled", "call": call, "outcome": outcome})
 
     def returns(self, call: str, value: Any = None) -> None:
-        """It returned."""
+        """Note that a call returned."""
         self.settled(call, {"settlement": "returned", "value": value})
 
     def raises(self, call: str, code: str) -> None:
-        """It raised."""
+        """Note that a call raised."""
         self.settled(call, {"settlement": "raised", "code": code})
 
     def look(self) -> dict[str, Any]:
         """Show what the registries hold, in the order of their entries."""
-        entries = [
-            {"agent": self.refs[agent], "status": agent.status, "owner": None} for agent in self.runtime.agents
-        ]
+        entries = [{"agent": self.refs[agent], "status": agent.status, "owner": None} for agent in self.runtime.agents]
         return {
             "agents": entries,
             "roots": [entry["agent"] for entry in entries],

@@ -1,7 +1,7 @@
 """A toy agent runtime: what an adapter drives. Put your own in its place.
 
-It has owners, a provider, and agents. An agent takes prompts, runs each as a turn of one model call, can be cancelled,
-and ends once, in order, whoever asks for it. What it does is told to listeners as plain tuples ``(name, agent, fields)``.
+It has owners, a provider, and agents. An agent takes prompts, runs each as a turn of one model call, can be
+cancelled, and ends once, in order, whoever asks for it. What it does is told to listeners.
 """
 
 from __future__ import annotations
