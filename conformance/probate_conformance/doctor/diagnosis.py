@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from probate_conformance.codec import first_error
 from probate_conformance.doctor.patient import Patient
@@ -89,7 +88,7 @@ def _place(divergence: Divergence) -> str:
 
 def _invalid(error: ValidationError) -> Iterator[tuple[str, str]]:
     place, _ = first_error(error)
-    fault = error.errors(include_url=False)[0]
+    fault: Mapping[str, Any] = {**error.errors(include_url=False)[0]}
     if place:
         yield "there", f"{place}: {_part(fault['input'])}"
     yield "expected", _expected(fault)
@@ -97,7 +96,7 @@ def _invalid(error: ValidationError) -> Iterator[tuple[str, str]]:
         yield "because", _WHY[fault["type"]]
 
 
-def _expected(fault: ErrorDetails) -> str:
+def _expected(fault: Mapping[str, Any]) -> str:
     context = fault.get("ctx", {})
     match fault["type"]:
         case "extra_forbidden":
@@ -111,7 +110,7 @@ def _expected(fault: ErrorDetails) -> str:
         case "json_invalid":
             return f"a JSON object ({context['error']})"
         case _:
-            message = fault["msg"]
+            message = str(fault["msg"])
             return message[0].lower() + message[1:]
 
 

@@ -174,6 +174,15 @@ LESSONS: Final[tuple[Lesson, ...]] = (
         _release(_MODEL, "text"),
     ),
     _lesson(
+        "burst",
+        "send, cancel and send in one tick: the first prompt never runs",
+        _create(),
+        _NEXT,
+        _send("seven"),
+        _cancel(),
+        _send("eight"),
+    ),
+    _lesson(
         "idle",
         "waiting for idle begins when it is asked for",
         _create(),
@@ -184,15 +193,6 @@ LESSONS: Final[tuple[Lesson, ...]] = (
         _wait(),
         _NEXT,
         _release(_MODEL, "text"),
-    ),
-    _lesson(
-        "burst",
-        "send, cancel and send in one tick: the first prompt never runs",
-        _create(),
-        _NEXT,
-        _send("seven"),
-        _cancel(),
-        _send("eight"),
     ),
     _lesson(
         "cancel",
