@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -124,7 +125,7 @@ class Gate:
 class World:
     """A runtime that records, with a gate at each seam."""
 
-    def __init__(self) -> None:
+    def __init__(self, home: Path | None = None) -> None:
         self.model = Gate(Reply("answer"))
         self.tool = Gate("result")
         self.flush = Gate(None)
@@ -133,7 +134,7 @@ class World:
         self.deaf = False
         self._changed: anyio.Event | None = None
         tools = [FunctionTool(f"tool{number}", self._tool) for number in range(1, 4)]
-        self.runtime = Runtime(self._model, tools=tools, flush=[self._flush], report=self._report)
+        self.runtime = Runtime(self._model, tools=tools, flush=[self._flush], report=self._report, home=home)
         self.runtime.events.on(self._record)
 
     def note(self, text: str) -> None:

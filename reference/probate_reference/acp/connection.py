@@ -12,21 +12,24 @@ agent. What the agents' turns then still say finds no slot. Whoever wants the te
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from anyio import CancelScope
 
 from probate_reference.calls import Call, returned
 from probate_reference.jsonrpc import CloseCause, ErrorCode, Incoming, Peer, RpcError
+from probate_reference.persistence import StorageError
 from probate_reference.refusals import IdExists, Refusal
 
-from . import parameters, protocol
+from . import library, parameters, protocol
 from .sessions import Session
 
 if TYPE_CHECKING:
     from anyio.abc import ByteReceiveStream, ByteSendStream
 
     from probate_reference.creation import Creation
+    from probate_reference.persistence import Persistence
 
     from .bridge import Bridge
 
@@ -48,6 +51,13 @@ class Connection:
             "session/prompt": self._prompt,
             "session/close": self._close_session,
         }
+        if bridge.runtime.persistence is not None:
+            self._verbs |= {
+                "session/load": partial(self._go_on, replays=True),
+                "session/resume": partial(self._go_on, replays=False),
+                "session/list": self._list,
+                "session/delete": self._delete,
+            }
         self._peer = Peer(
             receive,
             send,
@@ -125,7 +135,9 @@ class Connection:
 
     def _initialize(self, incoming: Incoming) -> Awaitable[object]:
         parameters.integer(incoming.params, "protocolVersion")
-        return returned(protocol.initialized(version=self._bridge.version, durable=False))
+        return returned(
+            protocol.initialized(version=self._bridge.version, durable=self._bridge.runtime.persistence is not None)
+        )
 
     def _authenticate(self, incoming: Incoming) -> Awaitable[object]:  # noqa: ARG002
         return returned({})
@@ -133,15 +145,37 @@ class Connection:
     def _new(self, incoming: Incoming) -> Awaitable[object]:
         self._require_open("session/new")
         folder = parameters.session_folder(incoming.params)
-        creation = self._bridge.owner.create(self._bridge.mint())
+        creation = self._bridge.owner.create(self._bridge.mint(), metadata={library.FOLDER: folder})
         incoming.on_cancel(creation.withdraw)
-        return self._answer_new(incoming, creation, folder)
+        return self._answer_new(incoming, creation)
 
-    async def _answer_new(self, incoming: Incoming, creation: Creation, folder: str) -> object:
-        session = await self._install(incoming, creation, folder)
+    async def _answer_new(self, incoming: Incoming, creation: Creation) -> object:
+        session = await self._install(incoming, creation)
         return {"sessionId": session.id}
 
-    async def _install(self, incoming: Incoming, creation: Creation, folder: str) -> Session:
+    def _go_on(self, incoming: Incoming, *, replays: bool) -> Awaitable[object]:
+        self._require_open(incoming.method)
+        name = parameters.text(incoming.params, "sessionId")
+        if name in self._bridge.loading or name in self._bridge.runtime.sessions:
+            raise RpcError(ErrorCode.INVALID_REQUEST, "already loaded", {"sessionId": name})
+        folder = parameters.session_folder(incoming.params)
+        self._bridge.loading.add(name)
+        return self._answer_go_on(incoming, name, folder, replays)
+
+    async def _answer_go_on(self, incoming: Incoming, name: str, folder: str, replays: bool) -> object:
+        try:
+            await library.require_folder(self._persistence, name, folder)
+            self._require_open(incoming.method)
+            creation = self._bridge.owner.resume(name)
+            incoming.on_cancel(creation.withdraw)
+            session = await self._install(incoming, creation)
+        finally:
+            self._bridge.loading.discard(name)
+        if replays:
+            await session.replay()
+        return {}
+
+    async def _install(self, incoming: Incoming, creation: Creation) -> Session:
         """Wait for an agent and take it as a session of the client, or see it gone."""
         try:
             handle = await creation
@@ -149,6 +183,8 @@ class Connection:
             raise RpcError(ErrorCode.INVALID_REQUEST, f"already loaded: {refusal}", {"code": refusal.code}) from refusal
         except Refusal as refusal:
             raise RpcError(ErrorCode.INTERNAL_ERROR, str(refusal), {"code": refusal.code}) from refusal
+        except StorageError as failure:
+            raise RpcError(ErrorCode.INTERNAL_ERROR, str(failure)) from failure
         except BaseException:
             _ = creation.withdraw()
             raise
@@ -156,7 +192,7 @@ class Connection:
             with CancelScope(shield=True):
                 await handle.dispose()
             raise RpcError(ErrorCode.INTERNAL_ERROR, f"connection closed during {incoming.method}")
-        session = Session(handle, folder, self._peer)
+        session = Session(handle, self._peer)
         self._sessions[session.id] = session
         self._bridge.enter(session)
         return session
@@ -178,3 +214,23 @@ class Connection:
         await end
         self._ending.discard(end)
         return {}
+
+    def _list(self, incoming: Incoming) -> Awaitable[object]:
+        folder = None if incoming.params.get("cwd") is None else parameters.absolute_path(incoming.params, "cwd")
+        return library.list_page(self._persistence, folder, parameters.optional_text(incoming.params, "cursor"))
+
+    def _delete(self, incoming: Incoming) -> Awaitable[object]:
+        name = parameters.text(incoming.params, "sessionId")
+        if name in self._bridge.loading:
+            raise RpcError(ErrorCode.INVALID_REQUEST, "the session is being loaded", {"sessionId": name})
+        return self._answer_delete(name)
+
+    async def _answer_delete(self, name: str) -> object:
+        await library.delete(self._persistence, name)
+        return {}
+
+    @property
+    def _persistence(self) -> Persistence:
+        persistence = self._bridge.runtime.persistence
+        assert persistence is not None
+        return persistence

@@ -7,7 +7,7 @@ in its log and not on the wire.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from anyio import create_task_group
 
@@ -35,19 +35,20 @@ if TYPE_CHECKING:
 
 __all__ = ("Session",)
 
+REPLAYED_AT_ONCE: Final = 1_000
+"""How many records are shown before we wait for the client to have read them."""
+
 
 class Session:
     """A session that a client holds.
 
     :ivar agent: its agent
-    :ivar folder: where it works
     """
 
-    __slots__ = ("_handle", "_peer", "_presentation", "_prompt", "agent", "folder")
+    __slots__ = ("_handle", "_peer", "_presentation", "_prompt", "agent")
 
-    def __init__(self, handle: Handle, folder: str, peer: Peer) -> None:
+    def __init__(self, handle: Handle, peer: Peer) -> None:
         self.agent: Agent = handle.agent
-        self.folder = folder
         self._handle = handle
         self._peer = peer
         self._prompt: Prompt | None = None
@@ -131,9 +132,14 @@ class Session:
         if self._prompt is not None and not self._prompt.done:
             self._prompt.rest(self.agent.session.records)
 
-    def replay(self) -> None:
-        """Send the whole log as updates."""
-        Presentation(self._send).replay(self.agent.session.records)
+    async def replay(self) -> None:
+        """Send the whole log, as it is now, as updates."""
+        presentation = Presentation(self._send)
+        log = self.agent.session.records
+        for begin in range(0, len(log), REPLAYED_AT_ONCE):
+            presentation.replay(log[begin : begin + REPLAYED_AT_ONCE])
+            if begin + REPLAYED_AT_ONCE < len(log):
+                await self._peer.drained()
 
     def _is_own_turn(self) -> bool:
         assert self._prompt is not None

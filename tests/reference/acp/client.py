@@ -114,6 +114,7 @@ class Client:
             method = self._methods[name]
             if method in RESULTS:
                 RESULTS[method].model_validate(message["result"])
+            assert isinstance(message["result"], dict)
             self.answers[name] = message["result"]
             self.lines.append(f"{name} {message['result'].get('stopReason', 'ok')}")
             return

@@ -348,8 +348,8 @@ class Slow:
         self._create = create
         self._setup = setup
 
-    def create(self, id: str) -> Any:
-        return self._create(id, setup=self._setup)
+    def create(self, id: str, **options: Any) -> Any:
+        return self._create(id, setup=self._setup, **options)
 
 
 @pytest.mark.parametrize("how", ["called off", "gone"])
