@@ -3,15 +3,21 @@
 import inspect
 
 import probate_reference
+import probate_reference.tasks
+import probate_reference.tools.bash
 from probate_reference import Agent, Handle, Refusal
 
 # The codes are what a program in another language matches on.
 CODES = {
     "Aborted": "aborted",
+    "AccessDenied": "access-denied",
     "Disposed": "disposed",
+    "ExecutorInactive": "executor-inactive",
     "IdExists": "id-exists",
     "Inactive": "inactive",
     "InvalidContent": "invalid-content",
+    "InvalidRequest": "invalid-request",
+    "InvalidTaskId": "invalid-task-id",
     "LifecycleDisposed": "lifecycle-disposed",
     "LogExists": "log-exists",
     "NoPersistence": "no-persistence",
@@ -22,6 +28,8 @@ CODES = {
     "ProviderInactive": "provider-inactive",
     "ServiceExists": "service-exists",
     "SessionLive": "session-live",
+    "SpawnFailed": "spawn-failed",
+    "UnknownTask": "unknown-task",
 }
 
 
