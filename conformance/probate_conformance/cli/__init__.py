@@ -15,6 +15,7 @@ from typing import Final, NoReturn, Protocol
 from probate_conformance.cli import (
     backends,
     check,
+    diff,
     doctor,
     explain,
     listing,
@@ -74,6 +75,7 @@ VERBS: Final[tuple[Verb, ...]] = (
     serve,
     doctor,
     new_adapter,
+    diff,
 )
 
 

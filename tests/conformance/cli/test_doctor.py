@@ -163,7 +163,7 @@ DEFECTS = {
         "                world.begin(item)\n                await quiet(world)\n",
         1,
         "burst",
-        ('sent {"message":"burst","items":[{"label":"s', "expected agent/cancel-requested a#1 cause=user", "CANCEL-01"),
+        ('sent {"message":"burst","items":[{"label":"s', "expected agent/cancel-requested a#1 cause=user", "CANCEL-03"),
     ),
     "waits when it is awaited": Defect(
         'case "await_idle":\n                self.follow(label, self.returned[item["agent"]].idle())',

@@ -1,0 +1,104 @@
+"""``probate diff``: what became of each clause from one report to another."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from probate_conformance.cli.options import add_color
+from probate_conformance.cli.output import emit
+from probate_conformance.comparing import Change, Comparison, Kind, Pair, compare, read
+from probate_conformance.errors import Exit
+from probate_conformance.lockstep import Verdict
+from probate_conformance.printable import printable
+from probate_conformance.render.layout import wrapped
+from probate_conformance.render.style import Ink, Style, style_for
+
+NAME: Final = "diff"
+SUMMARY: Final = "compare two reports: which clauses newly fail, pass, or are not judged any more"
+DESCRIPTION: Final = """\
+Compare two reports, as `probate check --report FILE` writes them. Exit code 1 if a clause newly
+fails; 3 if one that held is not shown to hold any more, or a backend is missing; 5 if the
+reports have no backend in common; else 0.
+"""
+
+_VERDICTS: Final = {
+    Kind.FAILING: Verdict.FAIL,
+    Kind.PASSING: Verdict.PASS,
+    Kind.NOT_CLAIMED: Verdict.NOT_CLAIMED,
+    Kind.BLOCKED: Verdict.BLOCKED,
+    Kind.UNDEMANDED: Verdict.NOT_REACHED,
+    Kind.GONE: Verdict.INCONCLUSIVE,
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    parser.add_argument("first", type=Path, metavar="A", help="the report of before")
+    parser.add_argument("second", type=Path, metavar="B", help="the report of now")
+    parser.add_argument(
+        "--format",
+        choices=("text", "ndjson"),
+        default="text",
+        help="ndjson: a line for each backend, then one for each change, as JSON (default: %(default)s)",
+    )
+    add_color(parser)
+
+
+def run(arguments: argparse.Namespace) -> Exit:
+    """Compare, and tell.
+
+    :raises UsageError: if a file is no report, or not whole
+    """
+    comparison = compare(read(arguments.first), read(arguments.second))
+    if arguments.format == "ndjson":
+        lines = _lines(comparison)
+    else:
+        lines = _told(comparison, style_for(sys.stdout, os.environ, no_color=arguments.no_color))
+    emit("".join(f"{line}\n" for line in lines))
+    return comparison.exit
+
+
+def _lines(comparison: Comparison) -> Iterator[str]:
+    for pair in comparison.pairs:
+        yield pair.model_dump_json(exclude={"changes"})
+        yield from (change.model_dump_json() for change in pair.changes)
+    yield comparison.model_dump_json(exclude={"pairs"})
+
+
+def _told(comparison: Comparison, style: Style) -> Iterator[str]:
+    for pair in comparison.pairs:
+        yield from _pair(pair, style)
+    for which, names in (("first", comparison.only_first), ("second", comparison.only_second)):
+        for name in names:
+            yield f"only in the {which} report: {printable(name)}"
+    if not comparison.pairs:
+        yield "nothing to compare: no backend is in both reports"
+
+
+def _pair(pair: Pair, style: Style) -> Iterator[str]:
+    yield style.ink(printable(pair.backend), Ink.BOLD)
+    yield f"  {printable(pair.first)}"
+    yield f"  {printable(pair.second)}"
+    if not pair.same_traces:
+        yield "  not the same traces: what was not reached in one may be due to that"
+    order = list(Kind)
+    changes = sorted(pair.changes, key=lambda change: order.index(change.kind))
+    for kind, members in groupby(changes, key=lambda change: change.kind):
+        group = list(members)
+        yield ""
+        yield f"{style.mark(_VERDICTS[kind])} {kind} ({len(group)})"
+        for was, alike in groupby(sorted(group, key=_was), key=_was):
+            names = ", ".join(printable(change.clause) for change in alike)
+            yield from wrapped(f"{names} (before: {was})", 2)
+    yield ""
+    yield f"{pair.unchanged} unchanged"
+
+
+def _was(change: Change) -> str:
+    return str(change.was) if change.was else "not judged"

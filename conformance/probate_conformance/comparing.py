@@ -1,0 +1,202 @@
+"""Two reports side by side: what became of each clause, then and now.
+
+A report is a file that somebody gives us: every line is validated, and a report without its last line is not whole.
+Backends are compared by name, edition and profile; two reports of one backend each are compared whatever its name,
+since two releases, or a fork and what it was forked from, are what one wants to compare.
+
+What got worse decides the exit code. A clause that fails now and did not is a failure. One that held and is now not
+shown to hold, for whatever reason, is inconclusive: it is the one that nobody notices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from probate_conformance.codec import first_error
+from probate_conformance.errors import WORST_FIRST, Exit, UsageError
+from probate_conformance.lockstep import Verdict
+from probate_conformance.render.ndjson import PART
+from probate_conformance.report import ClauseResult, End, Header, Setting
+
+LARGEST: Final = 256 * 1024 * 1024
+"""The most bytes that a report may have."""
+
+_FORM: Final = "give what `probate check --report FILE` has written"
+
+
+class Kind(StrEnum):
+    """What became of a clause, from one report to the other."""
+
+    FAILING = "newly failing"
+    PASSING = "newly passing"
+    NOT_CLAIMED = "newly not claimed"
+    BLOCKED = "newly blocked"
+    UNDEMANDED = "newly undemanded"
+    GONE = "no longer judged"
+
+
+_KINDS: Final = {
+    Verdict.FAIL: Kind.FAILING,
+    Verdict.PASS: Kind.PASSING,
+    Verdict.NOT_CLAIMED: Kind.NOT_CLAIMED,
+    Verdict.BLOCKED: Kind.BLOCKED,
+    Verdict.NOT_REACHED: Kind.UNDEMANDED,
+    None: Kind.GONE,
+}
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Change(_Part):
+    """A clause of which something else is said in the second report."""
+
+    part: Literal["change"] = "change"
+    backend: str
+    clause: str
+    kind: Kind
+    was: Verdict | None
+    """None if the first report does not speak of it."""
+    now: Verdict | None
+    """None if the second report does not speak of it."""
+
+    @property
+    def exit(self) -> Exit:
+        """How bad it is."""
+        if self.kind is Kind.FAILING:
+            return Exit.FAIL
+        return Exit.INCONCLUSIVE if self.was is Verdict.PASS else Exit.PASS
+
+
+class Pair(_Part):
+    """One backend in both reports."""
+
+    part: Literal["pair"] = "pair"
+    backend: str
+    first: str
+    """What it was in the first report: name and version, edition and profile."""
+    second: str
+    same_traces: bool
+    """Whether both ran the same traces; if not, what was not reached may be due to that."""
+    unchanged: int
+    """Of how many clauses the same is said."""
+    changes: tuple[Change, ...] = ()
+
+
+class Comparison(_Part):
+    """Two reports, compared."""
+
+    part: Literal["comparison"] = "comparison"
+    pairs: tuple[Pair, ...]
+    only_first: tuple[str, ...] = ()
+    """Backends that only the first report speaks of."""
+    only_second: tuple[str, ...] = ()
+
+    @property
+    def exit(self) -> Exit:
+        """The worst of all changes; nothing is compared if no backend is in both."""
+        if not self.pairs:
+            return Exit.NOT_RUN
+        codes = [change.exit for pair in self.pairs for change in pair.changes]
+        codes += [Exit.INCONCLUSIVE] * bool(self.only_first)
+        return min(codes, key=WORST_FIRST.index, default=Exit.PASS)
+
+
+class Read(NamedTuple):
+    """What a report says of one backend."""
+
+    setting: Setting
+    clauses: dict[str, Verdict]
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """By what it is found in another report."""
+        return self.setting.backend, self.setting.edition, self.setting.profile
+
+    @property
+    def title(self) -> str:
+        """Its name and version, edition and profile."""
+        setting = self.setting
+        subject = f"{setting.manifest.name} {setting.manifest.version}" if setting.manifest else setting.backend
+        return f"{subject}, edition {setting.edition}, profile {setting.profile}"
+
+    @property
+    def traces(self) -> tuple[object, ...]:
+        """What decides which traces were run; how many there were is not part of it."""
+        setting = self.setting
+        return setting.seed, setting.cases, setting.schedules, setting.seconds, setting.only
+
+
+def read(path: Path) -> list[Read]:
+    """Read a report.
+
+    :raises UsageError: if it can't be read, is no report, or is not whole
+    """
+    where = str(path)
+    try:
+        if path.stat().st_size > LARGEST:
+            raise UsageError(f"is larger than {LARGEST:,} bytes", where=where, mend=_FORM)
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UsageError(f"can't read the report: {reason}", where=where) from None
+    found: list[Read] = []
+    part: object = None
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            part = PART.validate_json(line)
+        except ValidationError as error:
+            place, fault = first_error(error)
+            said = f"{place}: {fault}" if place else fault
+            raise UsageError(f"no report: {said}", where=f"{where}: line {number}", mend=_FORM) from None
+        if (number == 1) != isinstance(part, Header):
+            raise UsageError("no report: a report has one header, at its begin", where=where, mend=_FORM)
+        if isinstance(part, Setting):
+            found.append(Read(part, {}))
+        elif isinstance(part, ClauseResult):
+            if not found:
+                raise UsageError("no report: a clause of no backend", where=f"{where}: line {number}", mend=_FORM)
+            found[-1].clauses[part.id] = part.verdict
+    if not isinstance(part, End):
+        raise UsageError("the report is not whole: its last line is missing", where=where, mend=_FORM)
+    return found
+
+
+def compare(first: Sequence[Read], second: Sequence[Read]) -> Comparison:
+    """Compare two reports."""
+    if len(first) == len(second) == 1:
+        return Comparison(pairs=(_pair(first[0], second[0]),))
+    before = {one.key: one for one in first}
+    after = {one.key: one for one in second}
+    return Comparison(
+        pairs=tuple(_pair(one, after[key]) for key, one in before.items() if key in after),
+        only_first=tuple(one.title for key, one in before.items() if key not in after),
+        only_second=tuple(one.title for key, one in after.items() if key not in before),
+    )
+
+
+def _pair(first: Read, second: Read) -> Pair:
+    changes = tuple(_changes(first, second))
+    names = first.clauses.keys() | second.clauses.keys()
+    return Pair(
+        backend=second.setting.backend,
+        first=first.title,
+        second=second.title,
+        same_traces=first.traces == second.traces,
+        unchanged=len(names) - len(changes),
+        changes=changes,
+    )
+
+
+def _changes(first: Read, second: Read) -> Iterator[Change]:
+    backend = second.setting.backend
+    for clause in dict.fromkeys((*first.clauses, *second.clauses)):
+        was, now = first.clauses.get(clause), second.clauses.get(clause)
+        if was is not now:
+            yield Change(backend=backend, clause=clause, kind=_KINDS[now], was=was, now=now)
