@@ -80,10 +80,10 @@ class OpenAIModel:
 
         :raises ModelFailed: if there is no answer that can be used
         """
-        reply: Reply | None = None
+        answered: list[Reply] = []
         with signal.scope():
-            reply = await self._ask(request)
-        return reply or Reply()
+            answered.append(await self._ask(request))
+        return answered[0] if answered else Reply()
 
     async def _ask(self, request: ModelRequest) -> Reply:
         headers = {"Accept": "text/event-stream", "Content-Type": "application/json"}
