@@ -146,7 +146,8 @@ def _outcome(outcome: Settlement) -> str:
 
 def _values(part: object, *without: str) -> str:
     names = [field.name for field in fields(part) if field.name not in without]  # type: ignore[arg-type]
-    return "".join(f" {name}={_word(getattr(part, name))}" for name in names)
+    values = [(name, getattr(part, name)) for name in names]
+    return "".join(f" {name}={_word(value)}" for name, value in values if value is not None)
 
 
 def _word(value: object) -> str:

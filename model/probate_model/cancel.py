@@ -8,11 +8,16 @@ signal is not: it came after the cancel and is work of its own.
 A cancel before the claim leaves a marker without a cause, because there is no turn whose outcome could carry one. The
 driver consumes it at the next point where it looks. An idle cancel finds nothing, says nothing and leaves nothing
 behind: a marker set by it would strand the next prompt.
+
+Editions differ in what is seen of it. It may go unannounced. The marker may become a turn that is empty and aborted;
+then it has a cause to carry. And where input can be parked, so that an idle agent has something pending that nothing
+is going to wake for, a cancel may drop that or leave it.
 """
 
 from __future__ import annotations
 
-from probate_model import signals
+from probate_model import inbox, signals
+from probate_model.alphabet.editions import CancelRequest, IdleCancel
 from probate_model.alphabet.events import CancelRequested, Status, StopCause
 from probate_model.alphabet.events import Returned as CallReturned
 from probate_model.alphabet.ops import Cancel
@@ -24,6 +29,8 @@ from probate_model.world import Agent, Aside, Driver, Stage
 
 _REQUESTED = demand("CANCEL-01", edge="CANCEL-01", cause="CANCEL-11")
 _RETURNED = demand("CANCEL-09", outcome="CANCEL-09")
+_DISCARDED = demand("CANCEL-03", count="INBOX-09", queue="INBOX-09", seq="TURN-13")
+_UNPARKED = demand("CANCEL-17", count="INBOX-09", queue="INBOX-09", seq="TURN-13")
 
 
 def cancel(run: Run, op: Cancel) -> bool:
@@ -35,27 +42,56 @@ def cancel(run: Run, op: Cancel) -> bool:
     _mark_window(run, agent)
     active = agent.armed
     run.update(label, aside=Aside(cancelled=True, swept=agent.aside.swept))
-    pre_run = not active and bool(agent.queued or agent.steering)
-    if pre_run:
-        run.update(label, marker=True)
-    if active or pre_run:
-        run.emit(label, CancelRequested(agent.ref, op.cause), _REQUESTED)
+    parked = is_parked(agent)
+    spares = parked and run.edition.idle_cancel is IdleCancel.SILENT
+    pending = not active and not spares and bool(agent.queued or agent.steering)
+    if pending and not parked:
+        _mark(run, agent, StopCause(op.cause.value))
+    if active or pending:
+        if run.edition.cancel_requested is CancelRequest.ANNOUNCED:
+            run.emit(label, CancelRequested(agent.ref, op.cause), _REQUESTED)
+        else:
+            run.silence("CANCEL-13", agent, "agent/cancel-requested")
     else:
-        over = agent.status is Status.RUNNING or agent.driver in (Driver.FLUSHING, Driver.BETWEEN_TURNS)
+        over = agent.status is Status.RUNNING or agent.driver in (Driver.FLUSHING, Driver.BETWEEN_TURNS, Driver.CLOSED)
         clause = agent.aside.swept or ("CANCEL-08" if over else "CANCEL-02")
         run.silence(clause, agent, "agent/cancel-requested")
-    swept = run[label]
-    if swept.queued or swept.steering:
-        clause = "CANCEL-03" if swept.queued else "CANCEL-10"
-        run.update(label, queued=(), steering=(), aside=Aside(cancelled=True, swept=clause))
-        run.silence(clause, swept, "log", broad=True, record="turn/start")
-        run.silence(clause, swept, "agent/status", broad=True, status=Status.RUNNING)
-        for text in (*swept.queued, *swept.steering):
-            run.silence("CANCEL-03" if text in swept.queued else "CANCEL-10", swept, "log", text=text)
+    if not spares:
+        _sweep(run, run[label], parked=parked)
     if active:
         signals.fire(run, label, StopCause(op.cause.value))
     run.settled(op.label, CallReturned(), _RETURNED)
     return True
+
+
+def is_parked(agent: Agent) -> bool:
+    """Tell whether nothing runs, or is about to, so that what may be pending waits for somebody to wake the agent."""
+    return agent.woken is False and agent.status is not Status.RUNNING and not agent.marker
+
+
+def _mark(run: Run, agent: Agent, cause: StopCause) -> None:
+    """Leave the marker. If an empty turn is to come of it, that has a cause."""
+    if agent.driver is Driver.PARKED and run.edition.empty_turns:
+        run.update(agent.label, marker=True, fired=cause)
+    else:
+        run.update(agent.label, marker=True)
+
+
+def _sweep(run: Run, agent: Agent, *, parked: bool) -> None:
+    """Drop all that is pending."""
+    if agent.woken:
+        run.update(agent.label, woken=False)
+    if not (agent.queued or agent.steering):
+        return
+    clause = "CANCEL-17" if parked else "CANCEL-03" if agent.queued else "CANCEL-10"
+    run.update(agent.label, aside=Aside(cancelled=True, swept=clause))
+    inbox.discard(run, agent.label, _UNPARKED if parked else _DISCARDED)
+    if not (run[agent.label].marker and run.edition.empty_turns):
+        run.silence(clause, agent, "log", broad=True, record="turn/start")
+        run.silence(clause, agent, "agent/status", broad=True, status=Status.RUNNING)
+    for text in (*agent.queued, *agent.steering):
+        own = "CANCEL-17" if parked else "CANCEL-03" if text in agent.queued else "CANCEL-10"
+        run.silence(own, agent, "log", record="user/message", text=text)
 
 
 def _mark_window(run: Run, agent: Agent) -> None:

@@ -11,6 +11,7 @@ The signal belongs to the creation. Once the agent is live, it is nobody's to ab
 from __future__ import annotations
 
 from probate_model import publication, registry, teardown
+from probate_model.alphabet.editions import DisposedStatus, IdFree
 from probate_model.alphabet.events import Raised
 from probate_model.alphabet.events import Returned as CallReturned
 from probate_model.alphabet.gates import THROW, GateKind
@@ -30,7 +31,7 @@ from probate_model.deactivation import deactivate
 from probate_model.references import on_creation, with_handle
 from probate_model.run import Run
 from probate_model.windows import Window
-from probate_model.world import Agent, Origin, Stage
+from probate_model.world import Agent, Origin, Stage, Teardown
 
 _SETUP_TAG = Tag("setup")
 _ABORTED = demand("CALL-02")
@@ -51,10 +52,12 @@ def create(run: Run, op: Create) -> bool:
     elif registry.holds_session(run, op.id):
         if not any(run[label].id == op.id for label in run.registry):
             run.mark("window", Window.REUSE_BETWEEN_DETACHES)
-        _refuse(run, op.label, Refusal.ID_EXISTS, "CREATE-05")
+        kept = run.edition.id_free is IdFree.AFTER_SCOPE and registry.unwinds(run, op.id)
+        _refuse(run, op.label, Refusal.ID_EXISTS, "REGISTRY-04" if kept else "CREATE-05")
     else:
         provider = run.provider.incarnation
-        run.add(Agent(op.label, op.id, origin, provider, op.setup, op.cleanup, op.signal))
+        agent = Agent(op.label, op.id, origin, provider, op.setup, op.cleanup, op.signal)
+        run.add(agent._replace(woken=False) if run.edition.latches else agent)
     return True
 
 
@@ -78,7 +81,10 @@ def abort(run: Run, op: Abort) -> bool:
     if agent is None or agent.signal is not CreationSignal.ARMED:
         return False
     if agent.stage in (Stage.LIVE, Stage.FAILED):
-        run.silence("CREATE-07", agent, "agent/status", status="disposed")
+        if run.edition.disposed_status is DisposedStatus.YES:
+            run.silence("CREATE-07", agent, "agent/status", status="disposed")
+        elif agent.teardown is Teardown.NONE:
+            run.silence("CREATE-07", agent, "agent/disposed")
     else:
         deactivate(run, agent.label, code(Refusal.ABORTED))
     run.settled(op.label, CallReturned(), _ABORTED)

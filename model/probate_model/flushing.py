@@ -5,12 +5,15 @@ before the listeners have returned. A flush that fails is reported and changes n
 ends, because the teardown may only detach the session when no flush is open: that is how the closing record is never
 lost.
 
+An edition may leave flushing to others altogether; then an agent begins none.
+
 Listeners are entered in a later step than an injection, since nothing asynchronous happens inside a call. So whatever
 else is said of their gate in the same burst still applies to them.
 """
 
 from __future__ import annotations
 
+from probate_model.alphabet.editions import ClosingFlush, DisposedStatus
 from probate_model.alphabet.events import AgentError, ErrorSource, Flushed
 from probate_model.alphabet.gates import FAIL, GateKind
 from probate_model.alphabet.names import Label
@@ -21,6 +24,14 @@ from probate_model.world import Agent, Flush
 _CLOSING = demand("FLUSH-01", upto="FLUSH-04")
 _INJECTED = demand("INJECT-03", upto="FLUSH-04")
 _FAILED = demand("FLUSH-02", step="FLUSH-02", source="FLUSH-02")
+
+
+def is_due(run: Run, label: Label) -> bool:
+    """Tell whether the end of a turn is flushed: a session that is not in the store any more can't be."""
+    if run.edition.closing_flush is ClosingFlush.NONE:
+        run.silence("FLUSH-05", run[label], "session/flush")
+        return False
+    return run.edition.disposed_status is DisposedStatus.YES or label in run.sessions
 
 
 def begin(run: Run, label: Label, *, closing: bool) -> None:

@@ -80,7 +80,7 @@ def _take(walk: Walk, event: Event, show: Show) -> Sequence[Expected]:
             if due is not None:
                 return show(walk.fire(Step("settlement", due)))
         steps = [step for step in walk.steps() if step.activity != "settlement"]
-        timeless_step = next((step for step in steps if timeless(walk.agents, step)), None)
+        timeless_step = next((step for step in steps if timeless(walk.agents, step, walk.edition)), None)
         if timeless_step is not None:
             walk.fire(timeless_step)
             continue

@@ -6,10 +6,14 @@ who registers from inside that announcement waits for what it announced.
 
 A prompt that was sent and not yet claimed is work, although the status still says idle: waiting then means to wait
 for its turn. After disposal, idle means that the driver has exited, not that the status says so.
+
+Where input wakes an idle agent within the call, a waiter looks for itself, in a step of its own: if the agent was woken
+again by then, it waits on. There, one who waits for what is about to be woken does not have to know of it.
 """
 
 from __future__ import annotations
 
+from probate_model.alphabet.editions import ClosingFlush, Wake
 from probate_model.alphabet.events import Returned as CallReturned
 from probate_model.alphabet.events import Status, StatusChanged
 from probate_model.alphabet.names import Label
@@ -20,6 +24,7 @@ from probate_model.run import Run
 from probate_model.world import Driver
 
 _IDLE = demand("IDLE-01", edge="FLUSH-03")
+_IDLE_UNFLUSHED = demand("IDLE-01")
 _IDLE_AFTER_FAILED_FLUSH = demand("FLUSH-02", edge="FLUSH-03", status="IDLE-01")
 
 
@@ -33,7 +38,9 @@ def await_idle(run: Run, op: AwaitIdle) -> bool:
             run.owe(op.label, CallReturned(), "IDLE-04")
         else:
             run.update(agent.label, exit_waiters=(*agent.exit_waiters, op.label))
-    elif agent.status is Status.IDLE and not agent.queued:
+    elif run.edition.wake is Wake.WITHIN_SEND:
+        run.update(agent.label, waiters=(*agent.waiters, op.label))
+    elif agent.status is Status.IDLE and not agent.wakes and agent.fired is None:
         run.owe(op.label, CallReturned(), "IDLE-02")
     else:
         run.update(agent.label, waiters=(*agent.waiters, op.label))
@@ -43,12 +50,20 @@ def await_idle(run: Run, op: AwaitIdle) -> bool:
 def become_idle(run: Run, label: Label, *, after_failed_flush: bool = False) -> None:
     """Release the waiters, and announce idle if the agent was running."""
     agent = run[label]
-    freed = agent.waiters
-    run.update(label, waiters=(), status=Status.IDLE)
+    freed = () if run.edition.wake is Wake.WITHIN_SEND else agent.waiters
+    run.update(label, waiters=agent.waiters[len(freed) :], status=Status.IDLE)
     if agent.status is Status.RUNNING:
-        due = _IDLE_AFTER_FAILED_FLUSH if after_failed_flush else _IDLE
-        run.emit(label, StatusChanged(agent.ref, Status.IDLE), due)
+        due = _IDLE if run.edition.closing_flush is ClosingFlush.IN_TURN else _IDLE_UNFLUSHED
+        run.emit(label, StatusChanged(agent.ref, Status.IDLE), _IDLE_AFTER_FAILED_FLUSH if after_failed_flush else due)
     for waiter in freed:
+        run.owe(waiter, CallReturned(), "IDLE-02")
+
+
+def look(run: Run, label: Label) -> None:
+    """Let the waiters of an agent see that it is idle."""
+    agent = run[label]
+    run.update(label, waiters=())
+    for waiter in agent.waiters:
         run.owe(waiter, CallReturned(), "IDLE-02")
 
 

@@ -27,6 +27,7 @@ from probate_model import (
     turns,
 )
 from probate_model.alphabet import ops
+from probate_model.alphabet.editions import Edition
 from probate_model.alphabet.gates import Gate, GateKind, GateOutcome, default_outcome
 from probate_model.alphabet.items import BurstItem, Hold, Open, Plan, React, Release
 from probate_model.alphabet.names import Label
@@ -35,6 +36,7 @@ from probate_model.rooms import NO_ROOMS, Inside, Room
 from probate_model.run import Expected, Outcome, Run, Silence
 from probate_model.world import (
     Agent,
+    Driver,
     Due,
     Flush,
     GateState,
@@ -192,7 +194,7 @@ def _steps(asked: Iterable[Agent], within: World | Run) -> list[Step]:
     agents, unloads, due, rooms = within.agents, within.unloads, within.due, within.rooms
     steps: list[Step] = []
     for agent in asked:
-        if agent.teardown is not Teardown.DONE:
+        if agent.teardown is not Teardown.DONE or agent.driver not in _GONE:
             label = agent.label
             if creation.can_advance(agent):
                 steps.append(Step("creation", label))
@@ -214,6 +216,9 @@ def _steps(asked: Iterable[Agent], within: World | Run) -> list[Step]:
     return steps
 
 
+_GONE = (Driver.EXITED, Driver.NONE)
+"""Where a driver is that does not outlive its agent's teardown."""
+
 _ADVANCE: dict[Activity, Callable[[Run, Label], None]] = {
     "creation": creation.advance,
     "driver": turns.advance,
@@ -234,7 +239,7 @@ def _can_fire(run: Run, step: Step) -> bool:
     if isinstance(subject, Inside):
         return subject.what in _ROOM_OF[subject.profile].steps(run.rooms, run.agents)
     agent = run[subject]
-    if agent.teardown is Teardown.DONE:
+    if agent.teardown is Teardown.DONE and agent.driver in _GONE:
         return False
     match step.activity:
         case "creation":
@@ -283,6 +288,11 @@ class Walk:
     def world(self) -> World:
         """The world as it is at this moment."""
         return self._run.world
+
+    @property
+    def edition(self) -> Edition:
+        """Its edition."""
+        return self._run.edition
 
     @property
     def agents(self) -> Sequence[Agent]:

@@ -23,6 +23,9 @@ from probate_model.alphabet.events import (
     ContextMessage,
     Event,
     Flushed,
+    InboxClaimed,
+    InboxDiscarded,
+    InboxInserted,
     Logged,
     OfNoAgent,
     Queued,
@@ -192,9 +195,11 @@ def _unbalanced(log: _Log, event: Logged) -> Iterator[str]:
         case AssistantMessage():
             if log.step is None:
                 yield "an answer is outside of any step"
-        case UserMessage() | ContextMessage():
+        case UserMessage() | ContextMessage() | InboxClaimed():
             if log.turn is None:
-                yield "a message is outside of any turn"
+                yield "a message, or a claim of one, is outside of any turn"
+        case InboxInserted() | InboxDiscarded():
+            pass
 
 
 def l2_turn_numbers(recording: Recording) -> Iterator[str]:

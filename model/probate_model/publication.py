@@ -13,6 +13,7 @@ later in the same dispatch still find the entries.
 from __future__ import annotations
 
 from probate_model import registry, teardown
+from probate_model.alphabet.editions import IdFree, TeardownOrder
 from probate_model.alphabet.events import AgentCreated, SessionCreated, SessionStarted, StartSource
 from probate_model.alphabet.events import Returned as CallReturned
 from probate_model.alphabet.names import Code, Label
@@ -59,11 +60,13 @@ def publish(run: Run, label: Label) -> None:
         teardown.roll_back(run, label)
         return
     run.update(label, stage=Stage.PUBLISHING, number=run.next_number(agent.id))
-    again = any(other.id == agent.id and other.teardown in _UNWINDING for other in run.agents)
+    again = _is_free_early(run) and any(other.id == agent.id and other.teardown in _UNWINDING for other in run.agents)
     registry.enter(run, label)
     veto = _announce(run, label, _SESSION_CREATED_AGAIN if again else _SESSION_CREATED)
     if run[label].failure is None and veto is None:
-        run.update(label, stage=Stage.LIVE, driver=Driver.PARKED, returned=Returned.SINCE_SETTLE)
+        driver = run[label].driver
+        driver = Driver.PARKED if driver is Driver.NONE else driver
+        run.update(label, stage=Stage.LIVE, driver=driver, returned=Returned.SINCE_SETTLE)
         run.owe(label, CallReturned(run[label].ref), "REGISTRY-03" if again else "CREATE-01")
         return
     if veto is not None:
@@ -72,8 +75,13 @@ def publish(run: Run, label: Label) -> None:
     if veto is not None and run[label].teardown is Teardown.NONE:
         teardown.stop(run, label)
         teardown.detach_if_drained(run, label)
-    else:
+    elif run[label].teardown is Teardown.NONE:
         run.update(label, teardown=Teardown.ASKED)
+
+
+def _is_free_early(run: Run) -> bool:
+    """Tell whether an id can be used again while the scope of who had it unwinds."""
+    return run.edition.id_free is IdFree.AT_DETACH and run.edition.teardown is TeardownOrder.SCOPE_LAST
 
 
 def _announce(run: Run, label: Label, due: Demand) -> Code | None:

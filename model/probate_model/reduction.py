@@ -7,8 +7,8 @@ that others do can disable it or change what it does, and whatever it enables is
 * a creation enters its setup, or gives up after it was deactivated: its cause is fixed already;
 * a driver exits after disposal: there is no way back, and whoever waits for its exit may be told at any time;
 * a flush that no driver waits for ends without a failure: only the teardown looks at it;
-* a scope in which nothing is left to wait for is finished, and an unload likewise; the start of a teardown that
-  somebody else has started is none.
+* a scope in which nothing is left to wait for is finished, unless the agent's entries, or its id, are only let go
+  then; an unload likewise; the start of a teardown that somebody else has started is none.
 
 What is *not* here is as deliberate: entering the model's body, looking at the inbox, and trying to publish all depend
 on what others do first. That the reduction loses nothing is tested by accepting with and without it.
@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from probate_model import owners
+from probate_model.alphabet.editions import Edition, IdFree, TeardownOrder
 from probate_model.alphabet.events import Status
 from probate_model.alphabet.gates import FAIL
 from probate_model.alphabet.names import Label
@@ -32,7 +33,7 @@ from probate_model.world import Agent, Driver, Stage, Teardown, Unload, World
 def hurry(world: World, silences: list[Silence]) -> World:
     """Take every step whose time makes no difference, until none is left."""
     while True:
-        step = next((step for step in enabled(world) if timeless(world.agents, step)), None)
+        step = next((step for step in enabled(world) if timeless(world.agents, step, world.edition)), None)
         if step is None:
             return world
         outcome = fire(world, step)
@@ -40,7 +41,7 @@ def hurry(world: World, silences: list[Silence]) -> World:
         world = outcome.world
 
 
-def timeless(agents: Sequence[Agent], step: Step) -> bool:
+def timeless(agents: Sequence[Agent], step: Step, edition: Edition) -> bool:
     """Tell whether it makes no difference when an enabled step happens."""
     if step.activity == "settlement" or isinstance(step.subject, Inside):
         return False
@@ -55,7 +56,8 @@ def timeless(agents: Sequence[Agent], step: Step) -> bool:
         case "flush":
             return not _next_flush_failed(agent)
         case "teardown":
-            return _scope_is_timeless(agents, agent)
+            last = edition.teardown is TeardownOrder.SCOPE_FIRST or edition.id_free is IdFree.AFTER_SCOPE
+            return _scope_is_timeless(agents, agent, ends_silently=not (last and agent.number))
         case _:
             return False
 
@@ -73,16 +75,18 @@ def _next_flush_failed(agent: Agent) -> bool:
     return next(ended).outcome == FAIL
 
 
-def _scope_is_timeless(agents: Sequence[Agent], agent: Agent) -> bool:
+def _scope_is_timeless(agents: Sequence[Agent], agent: Agent, *, ends_silently: bool) -> bool:
     if agent.teardown is Teardown.DETACHED:
-        return not agent.cleanup and not any(
-            other.origin.parent == agent.label and other.teardown is not Teardown.DONE for other in agents
+        return (
+            ends_silently
+            and not agent.cleanup
+            and not any(other.origin.parent == agent.label and other.teardown is not Teardown.DONE for other in agents)
         )
     if agent.teardown is not Teardown.SCOPE:
         return False
     if agent.children:
         return _is_begun(agents, agent.children[0])
-    return not agent.cleanup or agent.in_cleanup is not None
+    return ends_silently and (not agent.cleanup or agent.in_cleanup is not None)
 
 
 def _unload_is_timeless(agents: Sequence[Agent], unload: Unload) -> bool:

@@ -4,10 +4,13 @@ An entry is exact: it is bound to the one agent that entered, not to whatever ha
 only its own entry, and a replacement under the same id is safe from the old holder. The session store is the gate
 that keeps an id unique; the agent enters second and leaves first, so that at ``agent/disposed`` its session can still
 be found.
+
+An edition may keep an id taken until the scope has unwound, whether or not the entries are gone before that.
 """
 
 from __future__ import annotations
 
+from probate_model.alphabet.editions import DisposedStatus, IdFree, TeardownOrder
 from probate_model.alphabet.events import (
     AgentDisposed,
     Listed,
@@ -17,12 +20,15 @@ from probate_model.alphabet.events import (
 from probate_model.alphabet.events import Returned as CallReturned
 from probate_model.alphabet.names import AgentId, Label
 from probate_model.alphabet.ops import Look
-from probate_model.clauses import demand
+from probate_model.clauses import Demand, demand
 from probate_model.run import Run
-from probate_model.world import Stage, World
+from probate_model.world import Agent, Stage, Teardown, World
 
 _LOOKED = demand("REGISTRY-01", outcome="REGISTRY-01")
 _AGENT_DISPOSED = demand("DISPOSE-06", edge="DISPOSE-05")
+_AGENT_DISPOSED_AFTER_SCOPE = demand("DISPOSE-06", edge="DISPOSE-11")
+_AGENT_UNLOADED = demand("OWNER-01", edge="DISPOSE-05")
+_AGENT_TAKEN_ALONG = demand("OWNER-06", edge="DISPOSE-05")
 _AGENT_WITHDRAWN = demand("PUBLISH-05", edge="PUBLISH-07")
 _SESSION_WITHDRAWN = demand("PUBLISH-05", edge="PUBLISH-07")
 _SESSION_WITHDRAWN_AFTER_AGENT = demand("PUBLISH-05", edge="PUBLISH-05")
@@ -53,7 +59,17 @@ def snapshot(world: World) -> Snapshot:
 
 def holds_session(run: Run, agent_id: AgentId) -> bool:
     """Tell whether the session store holds the id."""
+    if run.edition.id_free is IdFree.AFTER_SCOPE and unwinds(run, agent_id):
+        return True
     return any(run[label].id == agent_id for label in run.sessions)
+
+
+def unwinds(run: Run, agent_id: AgentId) -> bool:
+    """Tell whether the scope of an agent unwinds that was published under the id."""
+    return any(agent.id == agent_id and agent.number and agent.teardown in _UNWINDING for agent in run.agents)
+
+
+_UNWINDING = (Teardown.DETACHED, Teardown.SCOPE)
 
 
 def enter(run: Run, label: Label) -> None:
@@ -70,10 +86,20 @@ def detach(run: Run, label: Label) -> None:
     run.registry = tuple(other for other in run.registry if other != label)
     if agent.agent_announced:
         failed = agent.stage is Stage.FAILED
-        run.emit(label, AgentDisposed(agent.ref), _AGENT_WITHDRAWN if failed else _AGENT_DISPOSED)
+        run.emit(label, AgentDisposed(agent.ref), _AGENT_WITHDRAWN if failed else _why_disposed(run, agent))
     else:
         run.silence("PUBLISH-04", agent, "agent/disposed")
     run.sessions = tuple(other for other in run.sessions if other != label)
     if agent.session_announced:
         due = _SESSION_WITHDRAWN_AFTER_AGENT if agent.agent_announced else _SESSION_WITHDRAWN
         run.emit(label, SessionDisposed(agent.ref), due if agent.stage is Stage.FAILED else _SESSION_DISPOSED)
+
+
+def _why_disposed(run: Run, agent: Agent) -> Demand:
+    """Give why the end of an agent is announced: for want of a status it may be the first that is seen of the end."""
+    if run.edition.disposed_status is DisposedStatus.NO:
+        if agent.origin.parent is not None and run[agent.origin.parent].teardown is Teardown.SCOPE:
+            return _AGENT_TAKEN_ALONG
+        if any(agent.label in unload.awaited for unload in run.unloads):
+            return _AGENT_UNLOADED
+    return _AGENT_DISPOSED if run.edition.teardown is TeardownOrder.SCOPE_LAST else _AGENT_DISPOSED_AFTER_SCOPE

@@ -97,7 +97,7 @@ class Run:
         "edition",
         "expected",
         "gates",
-        "late_injections",
+        "late",
         "listeners",
         "marks",
         "numbers",
@@ -135,7 +135,8 @@ class Run:
         """The agents that were changed since the set was last emptied."""
         self.contained = False
         self.appending: set[Label] = set()
-        self.late_injections: list[tuple[Label, Callable[[], None]]] = []
+        self.late: list[tuple[Label, Callable[[], None]]] = []
+        """What is to be done to a log as soon as the announcement of its record has unwound."""
 
     def freeze(self, *, void: bool = False) -> Outcome:
         """Give the world that this run has led to, with the events on the way."""

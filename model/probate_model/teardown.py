@@ -12,13 +12,18 @@ what makes it safe:
    awaited.
 
 Nothing in it can fail: a listener's or a cleanup's failure is contained, a flush's is reported.
+
+An edition may have the scope unwind before the entries go; then an id is taken as long as a cleanup is slow, also that
+of a creation that was vetoed. And it may know no status for this: then *stop* is a cancel by the cause ``disposed``,
+*drain* is to be idle once, and input is taken as ever, until the end and after it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from probate_model import idle, registry, signals
+from probate_model import idle, inbox, registry, signals, turns
+from probate_model.alphabet.editions import DisposedStatus, TeardownOrder
 from probate_model.alphabet.events import Raised, Status, StatusChanged, StopCause
 from probate_model.alphabet.events import Returned as CallReturned
 from probate_model.alphabet.gates import GateKind
@@ -38,6 +43,9 @@ UNLOADED = demand("OWNER-01", edge="OWNER-01", status="DISPOSE-03")
 _TAKEN_ALONG = demand("OWNER-06", edge="OWNER-06", status="DISPOSE-03")
 _CLEANUP_AFTER_CHILDREN = demand("DISPOSE-08", edge="OWNER-06")
 _CLEANUP = demand("DISPOSE-08", edge="DISPOSE-08")
+_CLEANUP_FIRST_AFTER_CHILDREN = demand("DISPOSE-11", edge="OWNER-06")
+_CLEANUP_FIRST = demand("DISPOSE-11", edge="DISPOSE-05")
+_DROPPED = demand("DISPOSE-10", queue="INBOX-09", count="INBOX-09", seq="TURN-13")
 
 
 def dispose(run: Run, op: Dispose) -> bool:
@@ -64,9 +72,9 @@ def begin(run: Run, label: Label, cause: Refusal, due: Demand = _DISPOSED) -> No
         _mark_window(run, agent)
     if agent.teardown is not Teardown.NONE:
         return
-    if agent.stage is Stage.PUBLISHING:
+    if agent.stage is Stage.PUBLISHING and run.edition.disposed_status is DisposedStatus.YES:
         run.update(label, teardown=Teardown.ASKED)
-    elif agent.stage is Stage.LIVE:
+    elif agent.stage in (Stage.PUBLISHING, Stage.LIVE):
         stop(run, label, due)
 
 
@@ -84,6 +92,9 @@ def _mark_window(run: Run, agent: Agent) -> None:
 
 def stop(run: Run, label: Label, due: Demand = _DISPOSED) -> None:
     """Take no more input, fire the turn's signal, wake the driver, announce ``disposed`` if the agent was published."""
+    if run.edition.disposed_status is DisposedStatus.NO:
+        _cancel_for_good(run, label)
+        return
     agent = run[label]
     run.update(
         label,
@@ -102,9 +113,26 @@ def stop(run: Run, label: Label, due: Demand = _DISPOSED) -> None:
         idle.driver_exited(run, label)
 
 
+def _cancel_for_good(run: Run, label: Label) -> None:
+    """Stop where disposal is no status: drop what is pending, and fire the turn's signal."""
+    agent = run[label]
+    run.update(label, teardown=Teardown.STOPPED, woken=None if agent.woken is None else False)
+    if agent.driver is Driver.NONE:
+        run.update(label, driver=Driver.PARKED)
+    if agent.wakes and agent.status is Status.IDLE:
+        empty = run.edition.empty_turns and agent.driver is Driver.PARKED
+        run.update(label, marker=True, fired=StopCause.DISPOSED if empty else None)
+    run.silence("DISPOSE-13", agent, "agent/status", status=Status.DISPOSED)
+    for text in (*agent.queued, *agent.steering):
+        run.silence("DISPOSE-10", agent, "log", record="user/message", text=text)
+    inbox.discard(run, label, _DROPPED)
+    signals.fire(run, label, StopCause.DISPOSED)
+
+
 def roll_back(run: Run, label: Label) -> None:
     """Unwind a creation that entered nothing: only its scope is left."""
-    run.update(label, stage=Stage.FAILED, teardown=Teardown.DETACHED, status=Status.DISPOSED)
+    status = Status.DISPOSED if run.edition.disposed_status is DisposedStatus.YES else Status.IDLE
+    run.update(label, stage=Stage.FAILED, teardown=Teardown.DETACHED, status=status)
     ended = run[label].failure == code(Refusal.OWNER_DISPOSED)
     run.silence("CREATE-09" if ended else "CREATE-14", run.would_be(label), "session/created")
 
@@ -125,7 +153,11 @@ def can_advance(agents: Sequence[Agent], agent: Agent) -> bool:
 
 
 def _drained(agent: Agent) -> bool:
-    return agent.driver is Driver.EXITED and not agent.flushes and not agent.called
+    if agent.flushes or agent.called:
+        return False
+    if agent.status is Status.DISPOSED:
+        return agent.driver is Driver.EXITED
+    return agent.status is Status.IDLE and agent.driver is Driver.PARKED and not turns.can_run(agent)
 
 
 def _scope_can_advance(agents: Sequence[Agent], agent: Agent) -> bool:
@@ -143,27 +175,37 @@ def advance(run: Run, label: Label) -> None:
         case Teardown.ASKED:
             stop(run, label)
         case Teardown.STOPPED:
-            detach_if_drained(run, label)
-        case Teardown.DETACHED:
-            children = tuple(
-                other.label
-                for other in reversed(run.agents)
-                if other.origin.parent == label and other.teardown is not Teardown.DONE
-            )
-            run.update(label, teardown=Teardown.SCOPE, children=children)
-            if children or agent.cleanup:
-                _unwind_scope(run, label)
+            if run.edition.teardown is TeardownOrder.SCOPE_LAST:
+                detach_if_drained(run, label)
             else:
-                _finish(run, label)
+                _enter_scope(run, label)
+        case Teardown.DETACHED:
+            _enter_scope(run, label)
         case _:
             _unwind_scope(run, label)
 
 
 def detach_if_drained(run: Run, label: Label) -> None:
-    """Remove both entries, once no driver and no flush is left that could still need the session."""
-    if _drained(run[label]):
+    """Remove both entries, once no driver and no flush is left that could still need the session.
+
+    Where the scope unwinds before that, they stay.
+    """
+    if run.edition.teardown is TeardownOrder.SCOPE_LAST and _drained(run[label]):
         run.update(label, teardown=Teardown.DETACHED)
         registry.detach(run, label)
+
+
+def _enter_scope(run: Run, label: Label) -> None:
+    children = tuple(
+        other.label
+        for other in reversed(run.agents)
+        if other.origin.parent == label and other.teardown is not Teardown.DONE
+    )
+    agent = run.update(label, teardown=Teardown.SCOPE, children=children)
+    if children or agent.cleanup:
+        _unwind_scope(run, label)
+    else:
+        _finish(run, label)
 
 
 def _unwind_scope(run: Run, label: Label) -> None:
@@ -174,7 +216,10 @@ def _unwind_scope(run: Run, label: Label) -> None:
         begin(run, first, Refusal.OWNER_DISPOSED, _TAKEN_ALONG)
     elif agent.cleanup and agent.in_cleanup is None:
         parent = any(other.origin.parent == label for other in run.agents)
-        due = _CLEANUP_AFTER_CHILDREN if parent else _CLEANUP
+        if run.edition.teardown is TeardownOrder.SCOPE_LAST:
+            due = _CLEANUP_AFTER_CHILDREN if parent else _CLEANUP
+        else:
+            due = _CLEANUP_FIRST_AFTER_CHILDREN if parent else _CLEANUP_FIRST
         if agent.stage is Stage.FAILED and agent.failure is not None:
             due = due._replace(clause=failure_clause(agent.failure))
         run.cleanup_began(label, due)
@@ -184,6 +229,7 @@ def _unwind_scope(run: Run, label: Label) -> None:
 
 
 def _finish(run: Run, label: Label) -> None:
+    registry.detach(run, label)
     agent = run.update(label, teardown=Teardown.DONE)
     run.update(label, disposers=())
     for caller in agent.disposers:

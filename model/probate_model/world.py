@@ -85,6 +85,8 @@ class Driver(IntEnum):
     """The closing flush failed and was reported; whether another turn follows is undecided."""
     EXITED = 15
     """Will never run again."""
+    CLOSED = 16
+    """A turn has ended and is not flushed, or was never opened; whether another one follows is undecided."""
 
 
 class Teardown(IntEnum):
@@ -178,13 +180,19 @@ class Agent(NamedTuple):
     queued: tuple[Text, ...] = ()
     steering: tuple[Text, ...] = ()
     marker: bool = False
+    woken: bool | None = None
+    """Whether something has woken the driver; none where what is queued decides that. See ``Edition.latches``."""
     aside: Aside = Aside()
     """What names the clauses of what comes next; see ``Aside``."""
     # the driver and its turn
     driver: Driver = Driver.NONE
     armed: bool = False
     fired: StopCause | None = None
+    ends: bool = False
+    """The driver ends with the turn, whatever is pending."""
     prompt: Text | None = None
+    claimed: tuple[Text, ...] = ()
+    """What the step to come has taken in beside the prompt, and is not logged."""
     records: int = 0
     turn: int = 0
     turn_open: bool = False
@@ -212,6 +220,11 @@ class Agent(NamedTuple):
     def ref(self) -> AgentRef:
         """The agent as events name it."""
         return agent_ref(self.id, self.number)
+
+    @property
+    def wakes(self) -> bool:
+        """Whether the driver is about to wake."""
+        return bool(self.queued) if self.woken is None else self.woken
 
     @property
     def stopping(self) -> bool:

@@ -275,7 +275,7 @@ class Worlds:
                 # Nobody has heard of the agent yet: it is a creation that was to be refused.
                 first = next((e for e in allowed if _is_refusal(e.event)), None)
             return Divergence((first or allowed[0]).demand.clause, Reason.DUE, event, events)
-        return Divergence(extra_clause(event.event), Reason.EXTRA, event, ())
+        return Divergence(extra_clause(event.event, self.first.edition), Reason.EXTRA, event, ())
 
     def _too_early(self, event: Event, events: tuple[Event, ...]) -> Divergence | None:
         """Explain an event, or another end of the same call, that is only allowed later."""

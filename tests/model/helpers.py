@@ -26,6 +26,10 @@ from probate_model.alphabet.events import (
     ErrorSource,
     Event,
     Flushed,
+    InboxClaimed,
+    InboxDiscarded,
+    InboxInserted,
+    InboxQueue,
     Listed,
     Logged,
     Queued,
@@ -144,8 +148,12 @@ def _record_words(record: Record) -> str:
             rest = f"n={n}"
         case ToolResult(n, tool_outcome):
             rest = f"n={n} {tool_outcome.value}"
-        case TurnEnd(turn, turn_outcome):
-            rest = f"turn={turn} {turn_outcome.value}"
+        case TurnEnd(turn, turn_outcome, cause):
+            rest = f"turn={turn} {turn_outcome.value}{f' {cause.value}' if cause else ''}"
+        case InboxInserted(queue, text):
+            rest = f"{queue.value} {text}"
+        case InboxClaimed(queue, count) | InboxDiscarded(queue, count):
+            rest = f"{queue.value} {count}"
     return f"{record.record} {rest}"
 
 
@@ -228,8 +236,14 @@ def _record(words: Sequence[str]) -> Record:
             return ToolCall(_number(n))
         case ["tool/result", n, tool_outcome]:
             return ToolResult(_number(n), ToolOutcome(tool_outcome))
-        case ["turn/end", turn, turn_outcome]:
-            return TurnEnd(_number(turn), TurnOutcome(turn_outcome))
+        case ["turn/end", turn, turn_outcome, *cause]:
+            return TurnEnd(_number(turn), TurnOutcome(turn_outcome), StopCause(cause[0]) if cause else None)
+        case ["inbox/inserted", queue, text]:
+            return InboxInserted(InboxQueue(queue), Text(text))
+        case ["inbox/claimed", queue, count]:
+            return InboxClaimed(InboxQueue(queue), int(count))
+        case ["inbox/discarded", queue, count]:
+            return InboxDiscarded(InboxQueue(queue), int(count))
         case _:
             raise ValueError(f"no record: {' '.join(words)!r}")
 

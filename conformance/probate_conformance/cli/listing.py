@@ -11,7 +11,7 @@ from typing import Final
 
 from probate_conformance.backends.reference import known_bad
 from probate_conformance.backends.registry import BUILT_IN, GROUP, announced
-from probate_conformance.cli.options import MODELLED_EDITIONS, add_color
+from probate_conformance.cli.options import add_color
 from probate_conformance.cli.output import emit
 from probate_conformance.errors import Exit
 from probate_conformance.manifest import PROFILES
@@ -37,6 +37,13 @@ PROFILE_SUMMARIES: Final = {
     "acp": "any ACP agent, as a black box",
 }
 """What each profile is about."""
+
+
+EDITION_SUMMARIES: Final = {
+    "2026-06": "the contract of the seeds, and the default",
+    "2026-08": "what upstream drifted to",
+}
+"""What each edition is."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -94,18 +101,13 @@ def _profiles(style: Style) -> Iterator[str]:
 
 def _editions(style: Style) -> Iterator[str]:
     yield style.ink("editions", Ink.BOLD)
-    summaries = [(name, ("modelled" if name in MODELLED_EDITIONS else "known") + _default(name)) for name in EDITIONS]
-    yield from table([(name, said + _if_not(name in MODELLED_EDITIONS)) for name, said in summaries], style)
+    yield from table([(name, EDITION_SUMMARIES[name]) for name in EDITIONS], style)
     yield ""
     names = list(EDITIONS)
     yield style.ink(f"  {'choice':<22} " + " ".join(f"{name:<16}" for name in names).rstrip(), Ink.DIM)
     choices = [edition.choices() for edition in EDITIONS.values()]
     for choice in choices[0]:
         yield f"  {choice:<22} " + " ".join(f"{of[choice]:<16}" for of in choices).rstrip()
-
-
-def _default(name: str) -> str:
-    return ", and the default" if name == MODELLED_EDITIONS[0] else ""
 
 
 def _if_not(modelled: bool) -> str:

@@ -16,9 +16,6 @@ from probate_conformance.trace import MODELLED_PROFILES
 from probate_model.alphabet.editions import EDITIONS
 from probate_model.clauses import CLAUSES
 
-MODELLED_EDITIONS: Final = ("2026-06",)
-"""The editions whose rules the model has."""
-
 LONGEST_DEADLINE: Final = 24 * 60 * 60
 
 
@@ -97,11 +94,12 @@ def clause_patterns(text: str) -> tuple[str, ...]:
 
 
 def require_edition(name: str) -> None:
-    """See that an edition is one whose rules are modelled.
+    """See that there is an edition of that name.
 
-    :raises UsageError: if it is not
+    :raises UsageError: if there is none
     """
-    _require("edition", name, tuple(EDITIONS), MODELLED_EDITIONS)
+    if name not in EDITIONS:
+        raise unknown_name("edition", name, tuple(EDITIONS))
 
 
 def require_profile(name: str) -> None:
@@ -109,13 +107,10 @@ def require_profile(name: str) -> None:
 
     :raises UsageError: if it is not
     """
-    _require("profile", name, PROFILES, MODELLED_PROFILES)
-
-
-def _require(kind: str, name: str, known: tuple[str, ...], modelled: tuple[str, ...]) -> None:
-    if name not in known:
-        raise unknown_name(kind, name, known)
-    if name not in modelled:
+    if name not in PROFILES:
+        raise unknown_name("profile", name, PROFILES)
+    if name not in MODELLED_PROFILES:
         raise UsageError(
-            f"{kind} {name!r} is known, but its rules are not modelled yet", mend=f"modelled is {', '.join(modelled)}"
+            f"profile {name!r} is known, but its rules are not modelled yet",
+            mend=f"modelled is {', '.join(MODELLED_PROFILES)}",
         )

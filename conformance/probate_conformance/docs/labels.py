@@ -17,6 +17,9 @@ from probate_model.alphabet.events import (
     ContextMessage,
     Event,
     Flushed,
+    InboxClaimed,
+    InboxDiscarded,
+    InboxInserted,
     Logged,
     Queued,
     Raised,
@@ -219,7 +222,11 @@ def _record(record: Record) -> str:
             return f"{record.record} {n}"
         case ToolResult(n, outcome):
             return f"{record.record} {n} {outcome}"
-        case TurnEnd(turn, turn_outcome):
-            return f"{record.record} {turn} {turn_outcome}"
+        case TurnEnd(turn, turn_outcome, cause):
+            return f"{record.record} {turn} {turn_outcome}{f' {cause}' if cause else ''}"
+        case InboxInserted(_, text):
+            return f"{record.record} {text}"
+        case InboxClaimed(queue, count) | InboxDiscarded(queue, count):
+            return f"{record.record} {count} of {queue}"
         case _:
             assert_never(record)

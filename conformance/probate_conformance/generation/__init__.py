@@ -10,6 +10,7 @@ from probate_conformance.generation.core import EVERYTHING, Palette, Writer
 from probate_conformance.randomness import stream_of
 from probate_conformance.rehearsal import Rehearsal
 from probate_conformance.trace import Trace
+from probate_model.alphabet.editions import EDITION_2026_06, Edition
 
 WRITERS: Final[Mapping[str, type[Writer]]] = MappingProxyType({Writer.profile: Writer})
 """By profile, who writes its traces."""
@@ -17,15 +18,25 @@ WRITERS: Final[Mapping[str, type[Writer]]] = MappingProxyType({Writer.profile: W
 __all__ = ["EVERYTHING", "WRITERS", "Palette", "Writer", "generate", "generate_rehearsed"]
 
 
-def generate(seed: int, number: int, palette: Palette = EVERYTHING, profile: str = "core") -> Trace:
+def generate(
+    seed: int,
+    number: int,
+    palette: Palette = EVERYTHING,
+    profile: str = "core",
+    edition: Edition = EDITION_2026_06,
+) -> Trace:
     """Generate the ``number``-th trace of a seed."""
-    return WRITERS[profile](stream_of(seed, number), palette).trace()
+    return WRITERS[profile](stream_of(seed, number), palette, edition).trace()
 
 
 def generate_rehearsed(
-    seed: int, number: int, palette: Palette = EVERYTHING, profile: str = "core"
+    seed: int,
+    number: int,
+    palette: Palette = EVERYTHING,
+    profile: str = "core",
+    edition: Edition = EDITION_2026_06,
 ) -> tuple[Trace, list[Rehearsal]]:
     """Generate the ``number``-th trace of a seed, with its canonical run on the model, the epilogue included."""
-    writer = WRITERS[profile](stream_of(seed, number), palette)
+    writer = WRITERS[profile](stream_of(seed, number), palette, edition)
     trace = writer.trace()
     return trace, writer.rehearsed(trace)

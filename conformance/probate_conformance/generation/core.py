@@ -1,9 +1,10 @@
 """Generation: random traces, weighted toward races.
 
-A trace is a pure function of a seed, a number, and what the backend can carry out. The generator looks at one thing
-only: the model's canonical run of what it has generated so far. That tells it what is live, what waits at a gate and
-what has returned, so that most items mean something when they are carried out; it never looks at a backend. The order
-of its draws *is* the algorithm: ``randomness`` says how a draw is made, and here each draw is one call, top to bottom.
+A trace is a pure function of a seed, a number, the edition, and what the backend can carry out. The generator looks at
+one thing only: the model's canonical run of what it has generated so far. That tells it what is live, what waits at a
+gate and what has returned, so that most items mean something when they are carried out; it never looks at a backend.
+The order of its draws *is* the algorithm: ``randomness`` says how a draw is made, and here each draw is one call, top
+to bottom.
 
     1. the world: one owner or two, the provider loaded
     2. the length: 20 to 60 items; every eighth trace is short, 4 to 19
@@ -17,7 +18,7 @@ of three, so that creations meet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
@@ -25,7 +26,8 @@ from probate_conformance.manifest import FEATURES, OP_NAMES, Unclaimed
 from probate_conformance.randomness import SplitMix64
 from probate_conformance.rehearsal import Rehearsal, Rehearsing
 from probate_conformance.trace import Trace
-from probate_model.alphabet.events import EVENT_KINDS, Status
+from probate_model.alphabet.editions import EDITION_2026_06, CancelCause, CancelRequest, Edition, QueueEvents
+from probate_model.alphabet.events import EVENT_KINDS
 from probate_model.alphabet.gates import ERROR, Gate, GateKind, GateOutcome, Temper, fixed_outcomes
 from probate_model.alphabet.items import (
     Action,
@@ -104,6 +106,7 @@ _IDIOMS: Final = (
 )
 """What a listener does in a row where much can go wrong: replace, wait for, and call off the work of its agent."""
 _RECORDS: Final = ("turn/start", "user/message", "step/start", "assistant/message", "tool/call", "step/end", "turn/end")
+_INBOX_RECORDS: Final = ("inbox/inserted", "inbox/claimed", "inbox/discarded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +142,7 @@ class Writer:
 
     random: SplitMix64
     palette: Palette
+    edition: Edition = EDITION_2026_06
     items: list[Item] = field(default_factory=list)
     spec: WorldSpec = field(default_factory=WorldSpec)
     rehearsing: Rehearsing = field(default_factory=lambda: Rehearsing(new_world()))
@@ -158,7 +162,7 @@ class Writer:
     def begin(self) -> None:
         """Decide what exists before the first item."""
         self.spec = WorldSpec(_OWNERS[: 1 + self.random.below(2)])
-        self.rehearsing = Rehearsing(new_world(self.spec, profile=self.profile))
+        self.rehearsing = Rehearsing(new_world(self.spec, self.edition, self.profile))
 
     def go_on(self) -> None:
         """Write one more item; or none, if it would be a settle and nothing happened since the last."""
@@ -169,7 +173,9 @@ class Writer:
 
     def written(self) -> Trace:
         """Give what is written so far."""
-        return Trace.model_construct(profile=self.profile, world=self.spec, items=tuple(self.items))
+        return Trace.model_construct(
+            edition=self.edition.name, profile=self.profile, world=self.spec, items=tuple(self.items)
+        )
 
     def rehearsed(self, trace: Trace) -> list[Rehearsal]:
         """Give the canonical run of what was written, which ``trace`` is."""
@@ -213,7 +219,7 @@ class Writer:
         return [agent for agent in self.world.agents if agent.returned is Returned.BOUND]
 
     def _taking(self) -> list[Agent]:
-        return [agent for agent in self._bound() if agent.status is not Status.DISPOSED]
+        return [agent for agent in self._bound() if agent.teardown is Teardown.NONE]
 
     def _busy(self) -> list[Agent]:
         return [agent for agent in self._taking() if agent.driver in _IN_TURN]
@@ -315,6 +321,8 @@ class Writer:
 
     def _cancel(self, label: Label | None = None, agent: Label | None = None) -> Cancel:
         cause = Cause.PARENT if self.random.chance(1, 3) else Cause.USER
+        if self.edition.cancel_cause is CancelCause.REQUIRED and self.random.chance(1, 4):
+            cause = Cause.HOOK
         return Cancel(label or self._label("x"), agent or self._agent(), cause)
 
     def _abort(self, armed: list[Agent]) -> Abort:
@@ -367,10 +375,11 @@ class Writer:
 
     def _react(self) -> React:
         label = self._label("r")
-        kind = self.random.weighted([(weight, kind) for weight, kind in _HEARD if kind in self.palette.events])
+        kind = self.random.weighted([(weight, kind) for weight, kind in self._heard() if kind in self.palette.events])
         where: list[tuple[str, Scalar]] = []
         if kind == "log":
-            where.append(("record", self.random.choose(_RECORDS)))
+            records = self.edition.queue_events is QueueEvents.INBOX_RECORDS
+            where.append(("record", self.random.choose((*_RECORDS, *_INBOX_RECORDS) if records else _RECORDS)))
         elif kind == "agent/status":
             statuses = ("running", "running", "idle", "idle", "disposed")
             where.append(("status", self.random.choose(statuses)))
@@ -391,6 +400,14 @@ class Writer:
         if throws and "throw" in self.palette.features:
             actions.append(Throw(Tag(str(label))))
         return React(label, Pattern(kind, tuple(where)), tuple(actions), nth)
+
+    def _heard(self) -> Iterator[tuple[int, str]]:
+        """Give the kinds of event that there are in the edition."""
+        for weight, kind in _HEARD:
+            queued = kind != "agent/queued" or self.edition.queue_events is QueueEvents.QUEUED
+            announced = kind != "agent/cancel-requested" or self.edition.cancel_requested is CancelRequest.ANNOUNCED
+            if queued and announced:
+                yield weight, kind
 
     def _action(self, label: Label, kind: str, only: str | None = None) -> Op:
         bound, ops = self._bound(), self.palette.ops if only is None else {only}

@@ -1,112 +1,167 @@
 """Editions: named sets of choices where the contract has two readings.
 
-An edition is a record of choices, nothing more. Rules read the choice; nobody forks the model. ``2026-06`` is the
-contract of the seeds and the default; ``2026-08`` is what upstream drifted to.
+An edition is a record of choices, nothing more. Rules read the choice where they need it; nobody forks the model.
+``2026-06`` is the contract of the seeds and the default; ``2026-08`` is what upstream drifted to.
+
+Every choice has two values, so that it can be *flipped*, one at a time: a runtime that follows neither edition as a
+whole can still be followed, choice by choice, and what it is said to do is the list of choices in which it differs.
+All combinations are editions. In some of them a choice has nothing left to decide: what a cancel before the claim
+leaves behind if the claim is within the send, and when an id comes free if the entries go last.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from functools import cache
 from typing import Final
 
 
 class Wake(StrEnum):
-    """When a waking send opens its turn."""
+    """When input that wakes an idle agent opens its turn."""
 
     DEFERRED = "deferred"
+    """In a later step: between the send and the claim lies a window."""
     WITHIN_SEND = "within-send"
+    """Within the call: running is announced, the turn opens and its prompt is claimed before the send returns."""
 
 
 class PreRunCancel(StrEnum):
-    """What becomes of a prompt that is cancelled before it was claimed."""
+    """What becomes of a prompt that is cancelled before it was claimed, where there is such a window."""
 
     VANISHES = "vanishes"
+    """It leaves no trace in the log."""
     EMPTY_TURN = "empty-turn"
+    """It leaves a turn without a step, aborted."""
 
 
 class QueueEvents(StrEnum):
-    """How accepted input is announced."""
+    """How accepted input is announced, and with that what the inbox is."""
 
     QUEUED = "queued"
+    """By ``agent/queued``. Prompts wait in a queue, one turn each; context is logged where the log says."""
     INBOX_RECORDS = "inbox-records"
+    """By a record of the log, as every change of the inbox is. It is two lists, one for turns and one for steps. A step
+    takes in all of the second, and the first step of a turn one prompt before that. Injected context waits there."""
 
 
 class CancelRequest(StrEnum):
     """Whether an effective cancel is announced before it acts."""
 
     ANNOUNCED = "announced"
+    """By ``agent/cancel-requested``."""
     SILENT = "silent"
+    """Only what it does is seen."""
 
 
 class CancelCause(StrEnum):
     """Whether a cancel names its cause, and where the cause is kept."""
 
     OPTIONAL = "optional"
+    """User or parent, by default the user; the log keeps none."""
     REQUIRED = "required"
+    """User, parent or hook; what aborted a turn, disposal included, is kept in its end."""
 
 
 class IdleCancel(StrEnum):
-    """What a cancel of an idle agent does."""
+    """What a cancel does to input that is parked: that nothing is to run and nothing was to wake for."""
 
     SILENT = "silent"
+    """Nothing."""
     MAY_DISCARD = "may-discard"
+    """It drops it."""
 
 
 class Precedence(StrEnum):
-    """Which cause ends a turn that was both cancelled and disposed."""
+    """Which cause ends a turn that has several."""
 
     DISPOSAL_WINS = "disposal-wins"
+    """Disposal wins over a cancel, and a cancel over an error, whenever they came."""
     FIRST_WINS = "first-wins"
+    """The one that came first."""
 
 
 class ErrorEnds(StrEnum):
-    """What an error in a turn ends."""
+    """What an error in a turn ends, or an abort of it."""
 
     TURN = "turn"
+    """The turn: what is pending runs next."""
     DRIVER = "driver"
+    """The driver: the agent goes idle, and what is pending is parked until something wakes it. What came in after the
+    abort has woken it."""
 
 
 class ClosingFlush(StrEnum):
     """Whether a turn ends with a flush of its own."""
 
     IN_TURN = "in-turn"
+    """It is part of the turn, and a teardown waits for it."""
     NONE = "none"
+    """The agent flushes nothing."""
 
 
 class UserMessagePlace(StrEnum):
-    """Where the prompt is logged."""
+    """Where that which a step takes in is logged."""
 
     BEFORE_STEP = "before-step"
+    """Before the step opens, and steering that has come by its end in the step itself."""
     AFTER_STEP = "after-step"
+    """Once the step is open."""
 
 
 class TeardownOrder(StrEnum):
     """In which order a teardown ends its parts."""
 
     SCOPE_LAST = "scope-last"
+    """The driver, the agent's entry, the session's, the scope."""
     SCOPE_FIRST = "scope-first"
+    """The driver, the scope, the agent's entry, the session's; also when a creation is vetoed."""
 
 
 class IdFree(StrEnum):
     """When an id can be used again."""
 
     AT_DETACH = "at-detach"
+    """As soon as the entries are gone."""
     AFTER_SCOPE = "after-scope"
+    """When the scope has unwound."""
 
 
 class DisposedStatus(StrEnum):
-    """Whether disposal is a status, and input to a disposed agent raises."""
+    """Whether disposal is a status."""
 
     YES = "yes"
+    """It is announced, and input raises from then on; a turn ends as disposed."""
     NO = "no"
+    """It is a cancel by the cause disposed: what is pending is dropped, a turn ends as aborted, and the agent is idle.
+    Input is taken as ever; the teardown waits until the agent is idle once."""
 
 
 class PartialText(StrEnum):
-    """Whether an aborted model step logs what had arrived."""
+    """Whether a model step that was stopped logs what had arrived."""
 
     NO = "no"
     YES = "yes"
+
+
+Choice = (
+    Wake
+    | PreRunCancel
+    | QueueEvents
+    | CancelRequest
+    | CancelCause
+    | IdleCancel
+    | Precedence
+    | ErrorEnds
+    | ClosingFlush
+    | UserMessagePlace
+    | TeardownOrder
+    | IdFree
+    | DisposedStatus
+    | PartialText
+)
+"""The value of a choice. Each kind belongs to one choice only, so the value tells which choice it is of."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,7 +189,57 @@ class Edition:
 
     def choices(self) -> dict[str, str]:
         """Give the choices by name."""
-        return {field.name: str(getattr(self, field.name)) for field in fields(self) if field.name != "name"}
+        return {name: str(getattr(self, name)) for name in CHOICES}
+
+    def has(self, choice: Choice) -> bool:
+        """Tell whether this is how the edition chooses."""
+        return any(getattr(self, name) is choice for name in CHOICES)
+
+    @property
+    def latches(self) -> bool:
+        """Whether it takes more than something pending to wake a driver, so that a wake has to be remembered."""
+        return (
+            self.error_ends is ErrorEnds.DRIVER
+            or self.queue_events is QueueEvents.INBOX_RECORDS
+            or self.wake is Wake.WITHIN_SEND
+        )
+
+    @property
+    def empty_turns(self) -> bool:
+        """Whether what is cancelled before it was claimed leaves a turn; that needs a window before the claim."""
+        return self.pre_run_cancel is PreRunCancel.EMPTY_TURN and self.wake is Wake.DEFERRED
+
+    def flipped(self, names: Iterable[str]) -> Edition:
+        """Give the edition that differs from this one in the named choices.
+
+        Equal flips give the same object, since editions are compared by identity.
+
+        :raises KeyError: if there is no such choice
+        """
+        return _flipped(self, frozenset(names))
+
+    def differs(self, other: Edition) -> tuple[str, ...]:
+        """Give the names of the choices in which another edition differs."""
+        return tuple(name for name in CHOICES if getattr(self, name) is not getattr(other, name))
+
+
+CHOICES: Final = tuple(field.name for field in fields(Edition) if field.name != "name")
+"""The names of all choices, in order."""
+
+
+@cache
+def _flipped(edition: Edition, names: frozenset[str]) -> Edition:
+    if unknown := names.difference(CHOICES):
+        raise KeyError(min(unknown))
+    if not names:
+        return edition
+    changes = {name: _other(getattr(edition, name)) for name in CHOICES if name in names}
+    return replace(edition, **changes)  # type: ignore[arg-type]
+
+
+def _other(choice: StrEnum) -> StrEnum:
+    """Give the other value of a choice."""
+    return next(other for other in type(choice) if other is not choice)
 
 
 EDITION_2026_06: Final = Edition()

@@ -35,6 +35,17 @@ class StopCause(StrEnum):
     USER = "user"
     PARENT = "parent"
     DISPOSED = "disposed"
+    HOOK = "hook"
+    """Somebody who hooked into the turn; only where a cancel has to name its cause."""
+
+
+class InboxQueue(StrEnum):
+    """The two lists of an inbox whose changes are records."""
+
+    NEXT_TURN = "next-turn"
+    """Prompts, of which the first step of a turn takes in one."""
+    NEXT_STEP = "next-step"
+    """Steering and injected context, all of which the next step takes in."""
 
 
 class ErrorSource(StrEnum):
@@ -147,11 +158,54 @@ class TurnEnd:
 
     turn: int
     outcome: TurnOutcome
+    cause: StopCause | None = None
+    """Why it was aborted, where a cancel has to name its cause; else none."""
     record: Literal["turn/end"] = "turn/end"
 
 
+@dataclass(frozen=True, slots=True)
+class InboxInserted:
+    """Input was accepted, where the inbox is kept as records: it is at the tail of the list."""
+
+    queue: InboxQueue
+    text: Text
+    record: Literal["inbox/inserted"] = "inbox/inserted"
+
+
+@dataclass(frozen=True, slots=True)
+class InboxClaimed:
+    """A step took in so many from the head of the list."""
+
+    queue: InboxQueue
+    count: int
+    record: Literal["inbox/claimed"] = "inbox/claimed"
+
+
+@dataclass(frozen=True, slots=True)
+class InboxDiscarded:
+    """So many were dropped from the head of the list, unrun: by a cancel, or by the end of the agent."""
+
+    queue: InboxQueue
+    count: int
+    record: Literal["inbox/discarded"] = "inbox/discarded"
+
+
+InboxRecord: TypeAlias = InboxInserted | InboxClaimed | InboxDiscarded
+"""The records of an inbox; an edition that announces input as ``agent/queued`` has none."""
+
 Record: TypeAlias = (
-    TurnStart | UserMessage | ContextMessage | StepStart | AssistantMessage | ToolCall | ToolResult | StepEnd | TurnEnd
+    TurnStart
+    | UserMessage
+    | ContextMessage
+    | StepStart
+    | AssistantMessage
+    | ToolCall
+    | ToolResult
+    | StepEnd
+    | TurnEnd
+    | InboxInserted
+    | InboxClaimed
+    | InboxDiscarded
 )
 
 # What a call settles with.

@@ -37,6 +37,8 @@ class Cause(StrEnum):
 
     USER = "user"
     PARENT = "parent"
+    HOOK = "hook"
+    """Somebody who hooked into the turn; only where a cancel has to name its cause."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,9 @@ class Refusal(StrEnum):
     INVALID_CONTENT = "invalid-content"
     """The content can't be kept losslessly; nothing was queued or announced."""
 
+    REENTRANT = "reentrant"
+    """It would have to be logged from inside of the announcement of a record of the same log."""
+
     NO_PERSISTENCE = "no-persistence"
     """There is no durable store to resume from."""
 

@@ -4,9 +4,25 @@ from __future__ import annotations
 
 from functools import partial
 
+from probate_model.alphabet.editions import (
+    CancelCause,
+    CancelRequest,
+    ClosingFlush,
+    DisposedStatus,
+    ErrorEnds,
+    IdFree,
+    IdleCancel,
+    PartialText,
+    Precedence,
+    PreRunCancel,
+    QueueEvents,
+    TeardownOrder,
+    UserMessagePlace,
+    Wake,
+)
 from probate_model.alphabet.names import Code
 from probate_model.alphabet.refusals import Refusal
-from probate_model.clauses.registry import EDGES, EXTRAS, define
+from probate_model.clauses.registry import EDGES, EXTRAS, OTHER_EXTRAS, define
 
 _clause = partial(define, profile="core")
 
@@ -227,6 +243,8 @@ _clause(
     "sheet D.2, T13",
     "agent/status",
     needs=("react",),
+    choice="disposed_status",
+    under=(DisposedStatus.YES,),
 )
 # Listeners.
 _clause(
@@ -251,6 +269,8 @@ _clause(
     "S1 Consequences; sheet A.2",
     "agent/queued",
     needs=("send",),
+    choice="queue_events",
+    under=(QueueEvents.QUEUED,),
 )
 _clause(
     "INBOX-02",
@@ -259,9 +279,10 @@ _clause(
     "sheet A.2",
     "settled",
     "agent/queued",
-    choice="disposed_status",
     needs=("send",),
     codes=("disposed",),
+    choice="disposed_status",
+    under=(DisposedStatus.YES,),
 )
 _clause(
     "INBOX-03",
@@ -280,6 +301,8 @@ _clause(
     "sheet A32, M23",
     "agent/queued",
     needs=("steer",),
+    choice="queue_events",
+    under=(QueueEvents.QUEUED,),
 )
 _clause(
     "INBOX-05",
@@ -288,6 +311,8 @@ _clause(
     "sheet A.2",
     "agent/queued",
     needs=("steer",),
+    choice="queue_events",
+    under=(QueueEvents.QUEUED,),
 )
 _clause(
     "INBOX-06",
@@ -304,6 +329,50 @@ _clause(
     "sheet B3, B5, B7",
     "log",
     needs=("steer", "send"),
+    choice="queue_events",
+    under=(QueueEvents.QUEUED,),
+)
+_clause(
+    "INBOX-08",
+    "Accepted input is logged once as inbox/inserted, in the call that brought it, before that has any effect.",
+    "Input that the log keeps survives the process that took it.",
+    "sheet A.2 {3}, N.1 1",
+    "log",
+    choice="queue_events",
+    needs=("send",),
+    under=(QueueEvents.INBOX_RECORDS,),
+)
+_clause(
+    "INBOX-09",
+    "What a step takes in is logged as inbox/claimed, and what is dropped as inbox/discarded, steering first.",
+    "Whoever reads the log knows what is pending.",
+    "sheet A.2, B.2 {3}",
+    "log",
+    choice="queue_events",
+    needs=("send",),
+    under=(QueueEvents.INBOX_RECORDS,),
+)
+_clause(
+    "INBOX-10",
+    "Input from inside the announcement of a record of the same log raises reentrant and is not logged.",
+    "An append within an append would let observers hear of records out of order.",
+    "sheet A.2, F.2 {3}",
+    "settled",
+    "log",
+    choice="queue_events",
+    needs=("send", "react"),
+    codes=("reentrant",),
+    under=(QueueEvents.INBOX_RECORDS,),
+)
+_clause(
+    "INBOX-11",
+    "Steering that comes after an abort waits for a turn of its own.",
+    "The step that it might have joined never comes.",
+    "sheet A.2 {3}",
+    "log",
+    choice="queue_events",
+    needs=("send", "steer", "cancel"),
+    under=(QueueEvents.INBOX_RECORDS,),
 )
 # Cancel.
 _clause(
@@ -312,8 +381,9 @@ _clause(
     "Observers must see what is about to go.",
     "S1 1; sheet L6, M11",
     "agent/cancel-requested",
-    choice="cancel_requested",
     needs=("cancel", "send"),
+    choice="cancel_requested",
+    under=(CancelRequest.ANNOUNCED,),
 )
 _clause(
     "CANCEL-02",
@@ -398,8 +468,9 @@ _clause(
     "A parent's cancel and a user's are answered differently.",
     "S1 1; sheet A8",
     "agent/cancel-requested",
-    choice="cancel_cause",
     needs=("cancel", "send"),
+    choice="cancel_requested",
+    under=(CancelRequest.ANNOUNCED,),
 )
 _clause(
     "CANCEL-12",
@@ -407,8 +478,70 @@ _clause(
     "Half an answer in the log would be replayed as a whole one.",
     "sheet A.2",
     "log",
+    needs=("cancel", "send", "model"),
+    choice="partial_text_on_abort",
+    under=(PartialText.NO,),
+)
+_clause(
+    "CANCEL-13",
+    "A cancel is not announced: what it drops and what it aborts is all that is seen of it.",
+    "The log tells what became of the work.",
+    "sheet A.4, N.1 1 {3}",
+    "agent/cancel-requested",
+    choice="cancel_requested",
+    needs=("cancel", "send"),
+    under=(CancelRequest.SILENT,),
+)
+_clause(
+    "CANCEL-14",
+    "A turn that was aborted ends with the cause.",
+    "Who reads the log answers a user's cancel and a parent's differently.",
+    "sheet A.2, N.1 2 {3}",
+    "log",
+    choice="cancel_cause",
+    needs=("cancel", "send"),
+    under=(CancelCause.REQUIRED,),
+)
+_clause(
+    "CANCEL-15",
+    "A prompt cancelled before it was claimed leaves a turn that is aborted and has no step.",
+    "What woke the agent is accounted for.",
+    "sheet A42, A.4 {3}",
+    "log",
+    "agent/status",
+    choice="pre_run_cancel",
+    needs=("cancel", "send"),
+    under=(PreRunCancel.EMPTY_TURN, Wake.DEFERRED),
+)
+_clause(
+    "CANCEL-16",
+    "A model step that was stopped logs what had arrived of its answer.",
+    "What was shown to somebody is not unsaid.",
+    "sheet A.2 {3}",
+    "log",
     choice="partial_text_on_abort",
     needs=("cancel", "send", "model"),
+    under=(PartialText.YES,),
+)
+_clause(
+    "CANCEL-17",
+    "A cancel of an idle agent drops what is parked there, and that never runs.",
+    "Who stops an agent does not want it to go on later.",
+    "sheet A.2, N.1 3 {3}",
+    "log",
+    choice="idle_cancel",
+    needs=("cancel", "send"),
+    under=(IdleCancel.MAY_DISCARD,),
+)
+_clause(
+    "CANCEL-18",
+    "A turn ends by what came first: a cancel before disposal, an error before a cancel.",
+    "A cause that was acted on can't be another one afterwards.",
+    "sheet B.2 {3}",
+    "log",
+    choice="precedence",
+    needs=("cancel", "send"),
+    under=(Precedence.FIRST_WINS,),
 )
 # Turns.
 _clause(
@@ -441,8 +574,9 @@ _clause(
     "Steps are what a turn can be stopped between.",
     "sheet B.2",
     "log",
-    choice="user_message",
     needs=("send",),
+    choice="user_message",
+    under=(UserMessagePlace.BEFORE_STEP,),
 )
 _clause(
     "TURN-05",
@@ -504,6 +638,48 @@ _clause(
     needs=("send",),
 )
 _clause(
+    "TURN-14",
+    "A turn that failed or was aborted ends the driver: what is pending is parked until something wakes the agent.",
+    "Who depends on what failed should be asked first.",
+    "sheet B.2 {3}",
+    "log",
+    choice="error_ends",
+    needs=("send",),
+    under=(ErrorEnds.DRIVER,),
+)
+_clause(
+    "TURN-15",
+    "Input that wakes an agent whose turn was aborted starts it again once it is idle.",
+    "It came after the abort, so it is not what was to be stopped.",
+    "sheet A38, A.2 {3}",
+    "agent/status",
+    "log",
+    choice="error_ends",
+    needs=("send", "cancel"),
+    under=(ErrorEnds.DRIVER, Wake.WITHIN_SEND),
+)
+_clause(
+    "TURN-16",
+    "Input that wakes an idle agent opens its turn within the call.",
+    "When a send returns, its turn is in the log.",
+    "sheet 0.3, B.2 {3}",
+    "agent/status",
+    "log",
+    choice="wake",
+    needs=("send",),
+    under=(Wake.WITHIN_SEND,),
+)
+_clause(
+    "TURN-17",
+    "A step opens before what it takes in is logged, numbered from 1 within its turn.",
+    "The log tells which step took in what.",
+    "sheet B.2 {3}",
+    "log",
+    choice="user_message",
+    needs=("send",),
+    under=(UserMessagePlace.AFTER_STEP,),
+)
+_clause(
     "TOOL-01",
     "Tool calls of an answer run one after the other, in order, each logged when it begins.",
     "A call that is not logged can't be answered.",
@@ -535,6 +711,8 @@ _clause(
     "sheet A.2",
     "log",
     needs=("inject",),
+    choice="queue_events",
+    under=(QueueEvents.QUEUED,),
 )
 _clause(
     "INJECT-02",
@@ -543,6 +721,8 @@ _clause(
     "sheet A33, M37",
     "log",
     needs=("inject",),
+    choice="queue_events",
+    under=(QueueEvents.QUEUED,),
 )
 _clause(
     "INJECT-03",
@@ -551,6 +731,8 @@ _clause(
     "sheet T9",
     "session/flush",
     needs=("inject",),
+    choice="queue_events",
+    under=(QueueEvents.QUEUED, ClosingFlush.IN_TURN),
 )
 _clause(
     "INJECT-04",
@@ -559,6 +741,18 @@ _clause(
     "sheet A.2",
     "log",
     needs=("inject",),
+    choice="queue_events",
+    under=(QueueEvents.QUEUED,),
+)
+_clause(
+    "INJECT-05",
+    "Injected context is logged as inbox/inserted, waits for the next step, and wakes nobody.",
+    "It is for the next answer and no reason to give one.",
+    "sheet A.2 {3}",
+    "log",
+    choice="queue_events",
+    needs=("inject",),
+    under=(QueueEvents.INBOX_RECORDS,),
 )
 # Flush and idle.
 _clause(
@@ -567,8 +761,9 @@ _clause(
     "That is how the closing record is kept.",
     "S1 2; sheet B.2",
     "session/flush",
-    choice="closing_flush",
     needs=("send",),
+    choice="closing_flush",
+    under=(ClosingFlush.IN_TURN,),
 )
 _clause(
     "FLUSH-02",
@@ -577,6 +772,8 @@ _clause(
     "sheet B12, M36",
     "agent/error",
     needs=("send", "flush"),
+    choice="closing_flush",
+    under=(ClosingFlush.IN_TURN,),
 )
 _clause(
     "FLUSH-03",
@@ -586,6 +783,8 @@ _clause(
     "agent/status",
     "log",
     needs=("send",),
+    choice="closing_flush",
+    under=(ClosingFlush.IN_TURN,),
 )
 _clause(
     "FLUSH-04",
@@ -594,6 +793,18 @@ _clause(
     "sheet B.2, F.3",
     "session/flush",
     needs=("send",),
+    choice="closing_flush",
+    under=(ClosingFlush.IN_TURN,),
+)
+_clause(
+    "FLUSH-05",
+    "An agent begins no flush.",
+    "When the log is to be kept is somebody else's policy.",
+    "sheet B.4, N.1 5 {3}",
+    "session/flush",
+    choice="closing_flush",
+    needs=("send",),
+    under=(ClosingFlush.NONE,),
 )
 _clause(
     "IDLE-01",
@@ -618,6 +829,8 @@ _clause(
     "S1 2; sheet B15, M34",
     "settled",
     needs=("await_idle", "dispose"),
+    choice="disposed_status",
+    under=(DisposedStatus.YES,),
 )
 # Disposal.
 _clause(
@@ -642,6 +855,7 @@ _clause(
     "sheet L8, M62",
     "agent/status",
     choice="disposed_status",
+    under=(DisposedStatus.YES,),
 )
 _clause(
     "DISPOSE-04",
@@ -649,8 +863,9 @@ _clause(
     "The log tells a stop from an end.",
     "sheet D.2, N2",
     "log",
-    choice="precedence",
     needs=("send",),
+    choice="disposed_status",
+    under=(DisposedStatus.YES,),
 )
 _clause(
     "DISPOSE-05",
@@ -679,8 +894,9 @@ _clause(
     "Its cleanups may be slow; ids must not wait for them.",
     "S1 2; sheet D.2, N9",
     "scope/cleanup",
-    choice="teardown",
     needs=("cleanup",),
+    choice="teardown",
+    under=(TeardownOrder.SCOPE_LAST,),
 )
 _clause(
     "DISPOSE-10",
@@ -690,6 +906,46 @@ _clause(
     "log",
     "agent/status",
     needs=("send",),
+)
+_clause(
+    "DISPOSE-11",
+    "The scope unwinds before the agent is detached, with both entries still in place.",
+    "A cleanup can still look up whose it is.",
+    "sheet D.2, N.1 6 {3}",
+    "scope/cleanup",
+    "agent/disposed",
+    choice="teardown",
+    needs=("cleanup",),
+    under=(TeardownOrder.SCOPE_FIRST,),
+)
+_clause(
+    "DISPOSE-12",
+    "A turn that disposal stopped ends as aborted, with its open step closed first.",
+    "Disposal is a cancel like any other, by another cause.",
+    "sheet D.2, A.2 {3}",
+    "log",
+    choice="disposed_status",
+    needs=("send",),
+    under=(DisposedStatus.NO,),
+)
+_clause(
+    "DISPOSE-13",
+    "Disposal announces no status.",
+    "An agent runs or is idle; whether it is still there the registry tells.",
+    "sheet A.1, N.1 8 {3}",
+    "agent/status",
+    choice="disposed_status",
+    under=(DisposedStatus.NO,),
+)
+_clause(
+    "DISPOSE-14",
+    "Input to an agent whose teardown has begun is accepted like any other.",
+    "Nothing refuses it.",
+    "sheet D18, N.1 8 {3}",
+    "log",
+    choice="disposed_status",
+    needs=("send",),
+    under=(DisposedStatus.NO, QueueEvents.INBOX_RECORDS),
 )
 # Owners.
 _clause(
@@ -749,8 +1005,20 @@ _clause(
     "S1 2; sheet L28, N9, M64",
     "session/created",
     "settled",
+    needs=("cleanup",),
+    choice="id_free",
+    under=(IdFree.AT_DETACH, TeardownOrder.SCOPE_LAST),
+)
+_clause(
+    "REGISTRY-04",
+    "An id is taken until the scope of the agent that had it has unwound.",
+    "Two agents of one id never overlap, not even in their cleanups.",
+    "sheet D.2, N.1 7 {3}",
+    "settled",
     choice="id_free",
     needs=("cleanup",),
+    codes=("id-exists",),
+    under=(IdFree.AFTER_SCOPE,),
 )
 
 _FAILURES: dict[str, str] = {
@@ -785,4 +1053,12 @@ EXTRAS |= {
     "session/disposed": "DISPOSE-07",
     "scope/cleanup": "DISPOSE-08",
     "settled": SETTLES_ONCE,
+}
+
+OTHER_EXTRAS |= {
+    "agent/status": "DISPOSE-13",
+    "agent/queued": "INBOX-08",
+    "agent/cancel-requested": "CANCEL-13",
+    "session/flush": "FLUSH-05",
+    "scope/cleanup": "DISPOSE-11",
 }

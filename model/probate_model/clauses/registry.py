@@ -16,6 +16,8 @@ from enum import StrEnum
 from functools import cache
 from typing import NamedTuple
 
+from probate_model.alphabet.editions import EDITION_2026_06, Choice, Edition
+
 
 class Level(StrEnum):
     """How much a clause asks."""
@@ -30,7 +32,8 @@ class Clause:
 
     ``source`` names the section of the seeds (S1 is the lifecycle note, S2 the one-id note) or of the fact sheet;
     ``seen`` names the kinds of event through which it is observed; ``choice`` names the edition choice that changes
-    it, if one does; ``needs`` names the ops, gates and features without which it can't be demanded.
+    it, if one does, and ``under`` how an edition has to choose for it to hold; ``needs`` names the ops, gates and
+    features without which it can't be demanded.
     """
 
     id: str
@@ -43,6 +46,11 @@ class Clause:
     choice: str | None = None
     needs: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
+    under: tuple[Choice, ...] = ()
+
+    def holds_in(self, edition: Edition) -> bool:
+        """Tell whether it is a clause of an edition; where it is none it is never demanded."""
+        return all(edition.has(choice) for choice in self.under)
 
 
 CLAUSES: dict[str, Clause] = {}
@@ -59,6 +67,7 @@ def define(
     choice: str | None = None,
     needs: tuple[str, ...] = (),
     codes: tuple[str, ...] = (),
+    under: tuple[Choice, ...] = (),
 ) -> None:
     """Define a clause; see ``Clause`` for what is what.
 
@@ -66,7 +75,7 @@ def define(
     """
     if name in CLAUSES:
         raise ValueError(f"clause {name} is defined twice")
-    CLAUSES[name] = Clause(name, sentence, why, source, seen, level, profile, choice, needs, codes)
+    CLAUSES[name] = Clause(name, sentence, why, source, seen, level, profile, choice, needs, codes, under)
 
 
 class Demand(NamedTuple):
@@ -106,6 +115,9 @@ EDGES: dict[str, str] = {}
 EXTRAS: dict[str, str] = {}
 """For each kind of event: the clause that one breaks which no rule calls for."""
 
+OTHER_EXTRAS: dict[str, str] = {}
+"""The same for editions in which that clause does not hold."""
+
 _SETTLEMENTS: dict[str, Demand] = {}
 
 
@@ -117,6 +129,6 @@ def demand_of(clause: str) -> Demand:
     return made
 
 
-def extra_clause(kind: str) -> str:
-    """Give the clause that an event of ``kind`` breaks when no rule calls for it."""
-    return EXTRAS[kind]
+def extra_clause(kind: str, edition: Edition = EDITION_2026_06) -> str:
+    """Give the clause that an event of ``kind`` breaks when no rule of an edition calls for it."""
+    return EXTRAS[kind] if CLAUSES[EXTRAS[kind]].holds_in(edition) else OTHER_EXTRAS[kind]

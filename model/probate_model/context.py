@@ -1,0 +1,43 @@
+"""Context in the log, where it is a record of its own and not a message that a step takes in; see ``injection``."""
+
+from __future__ import annotations
+
+from probate_model import flushing, log
+from probate_model.alphabet.events import ContextMessage, Trigger, TurnEnd, TurnOutcome, TurnStart
+from probate_model.alphabet.names import Label, Text
+from probate_model.clauses import demand
+from probate_model.run import Run
+from probate_model.world import Driver
+
+_CONTEXT = demand("INJECT-01", record="INJECT-01")
+_DEFERRED = demand("INJECT-04", edge="INJECT-04", record="INJECT-04")
+_TURN_START = demand("INJECT-02", record="INJECT-02")
+_TURN_END = demand("INJECT-02", record="INJECT-02")
+
+
+def commit(run: Run, label: Label, text: Text) -> None:
+    """Commit context to where the log says that it belongs."""
+    agent = run[label]
+    if agent.turn_open:
+        if agent.driver in (Driver.TOOL, Driver.NEXT_TOOL):
+            run.update(label, deferred=(*agent.deferred, text))
+            run.silence("INJECT-04", agent, "log", record="context/message", text=text)
+        else:
+            log.append(run, label, ContextMessage(text), _CONTEXT)
+        return
+    turn = agent.turn + 1
+    run.update(label, turn=turn, turn_open=True)
+    log.append(run, label, TurnStart(turn, Trigger.INJECTION), _TURN_START)
+    log.append(run, label, ContextMessage(text), _CONTEXT)
+    run.update(label, turn_open=False)
+    log.append(run, label, TurnEnd(turn, TurnOutcome.COMPLETED), _TURN_END)
+    if flushing.is_due(run, label):
+        flushing.begin(run, label, closing=False)
+
+
+def commit_deferred(run: Run, label: Label) -> None:
+    """Commit what was injected while a batch of tool calls ran."""
+    while run[label].deferred:
+        first, *rest = run[label].deferred
+        run.update(label, deferred=tuple(rest))
+        log.append(run, label, ContextMessage(first), _DEFERRED)
