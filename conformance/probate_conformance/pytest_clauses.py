@@ -32,6 +32,7 @@ from probate_conformance.interrupts import Interrupt
 from probate_conformance.lockstep import Verdict
 from probate_conformance.report import ClauseResult, Report
 from probate_conformance.running import check_backend
+from probate_model.alphabet.editions import EDITIONS
 from probate_model.clauses import CLAUSES
 
 ROOT: Final = "probate"
@@ -206,14 +207,15 @@ class Root(pytest.Collector):
         """Give a test for each clause, and one for the run, of each backend."""
         for campaign in self.campaigns:
             end = f"[{campaign.name}]" if len(self.campaigns) > 1 else ""
-            for clause in [*_clauses(campaign.plan.profile), RUN]:
+            for clause in [*_clauses(campaign.plan), RUN]:
                 if not self.chosen or clause in self.chosen or clause + end in self.chosen:
                     kind = RunTest if clause == RUN else ClauseTest
                     yield kind.from_parent(self, name=clause + end, campaign=campaign, clause=clause)
 
 
-def _clauses(profile: str) -> list[str]:
-    return [name for name, clause in CLAUSES.items() if clause.profile == profile]
+def _clauses(plan: Plan) -> list[str]:
+    edition = EDITIONS[plan.edition]
+    return [name for name, clause in CLAUSES.items() if clause.profile == plan.profile and clause.holds_in(edition)]
 
 
 class Clauses:
@@ -242,7 +244,7 @@ class Clauses:
         chosen = [argument.removeprefix(start) for argument in config.args if argument.startswith(start)]
         if chosen:
             config.args[:] = [argument for argument in config.args if not argument.startswith(start)]
-        known = [*_clauses(self.plan.profile), RUN]
+        known = [*_clauses(self.plan), RUN]
         known += [f"{name}[{campaign.name}]" for campaign in self.campaigns for name in known]
         for name in chosen:
             if name not in known:

@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 from probate_conformance.generation import Palette
 from probate_conformance.manifest import Manifest
 from probate_conformance.report import Reached, Share
+from probate_model.alphabet.editions import EDITION_2026_06, Choice, ClosingFlush, Edition, Wake
 from probate_model.windows import Window
 
 _ENDED: Final = ("dispose", "withdraw")
@@ -45,21 +46,37 @@ NEEDS: Final[Mapping[str, Mapping[StrEnum, Needs]]] = MappingProxyType({"core": 
 """By profile, its windows and what it takes to reach each."""
 
 
-def possible(manifest: Manifest, profile: str = "core") -> tuple[StrEnum, ...]:
-    """Give the windows of a profile that a backend claims enough for."""
+WHERE: Final[Mapping[StrEnum, Choice]] = MappingProxyType(
+    {
+        Window.CANCEL_BEFORE_CLAIM: Wake.DEFERRED,
+        Window.CANCEL_BETWEEN_TURNS: ClosingFlush.IN_TURN,
+        Window.CANCEL_IN_CLOSING_FLUSH: ClosingFlush.IN_TURN,
+        Window.DISPOSE_IN_HELD_FLUSH: ClosingFlush.IN_TURN,
+    }
+)
+"""How an edition has to choose to have a window that not every one has."""
+
+
+def possible(manifest: Manifest, profile: str = "core", edition: Edition = EDITION_2026_06) -> tuple[StrEnum, ...]:
+    """Give the windows of a profile that an edition has and a backend claims enough for."""
     palette = Palette.of(manifest.unclaimed)
     # A setup comes to its gate only where a creation can have one, which the palette's gates take into account.
     names = palette.ops | palette.gates | palette.events | (palette.features - {"setup", "cleanup"})
-    windows = NEEDS[profile]
+    windows = {
+        window: needs for window, needs in NEEDS[profile].items() if window not in WHERE or edition.has(WHERE[window])
+    }
     return tuple(window for window in windows if all(names.intersection(needs) for needs in windows[window]))
 
 
-def reached(marks: Counter[str], manifest: Manifest, profile: str = "core") -> Reached:
+def reached(
+    marks: Counter[str], manifest: Manifest, profile: str = "core", edition: Edition = EDITION_2026_06
+) -> Reached:
     """Give what the marks of a run say.
 
     :param marks: counts, under names as ``window:...``; see ``checking.marks``
     :param manifest: what the backend said of itself
     :param profile: whose windows are told
+    :param edition: of the contract that it was held to
     """
     kinds: dict[str, dict[str, int]] = {kind: {} for kind in ("window", "hold", "react", "op", "void", "code")}
     for mark in sorted(marks):
@@ -67,7 +84,7 @@ def reached(marks: Counter[str], manifest: Manifest, profile: str = "core") -> R
         kinds[kind][name] = marks[mark]
     done, void = kinds["op"], kinds["void"]
     return Reached(
-        windows={window.value: kinds["window"].get(window, 0) for window in possible(manifest, profile)},
+        windows={window.value: kinds["window"].get(window, 0) for window in possible(manifest, profile, edition)},
         holds=kinds["hold"],
         reactions=kinds["react"],
         items={name: Share(done=done.get(name, 0), void=void.get(name, 0)) for name in sorted({*done, *void})},

@@ -40,6 +40,7 @@ from probate_conformance.story import seen_line, story
 from probate_conformance.trace import Trace
 from probate_conformance.view import claimed_clauses, view_of
 from probate_conformance.wire import Burst, Close, Closed, Command, Conversation, Open, Opened, Quiet, Reply
+from probate_model.alphabet.editions import EDITIONS
 
 T = TypeVar("T")
 
@@ -250,7 +251,8 @@ def report_of(
         number = checked.traces if manifest is not None else None
         troubles += (Trouble(verdict=Verdict.BROKEN, number=number, reason=str(broke)),)
         ended = ended or "the backend broke"
-    claimed = {} if manifest is None else claimed_clauses(manifest, plan.profile)
+    edition = EDITIONS[plan.edition]
+    claimed = {} if manifest is None else claimed_clauses(manifest, plan.profile, edition)
     claimed = {clause: claims for clause, claims in claimed.items() if plan.judges(clause)}
     if manifest is not None and plan.profile not in manifest.profiles:
         claimed = dict.fromkeys(claimed, False)
@@ -264,7 +266,7 @@ def report_of(
         ),
         troubles=troubles,
         clauses=clauses,
-        reached=None if manifest is None else reached(checked.marks, manifest, plan.profile),
+        reached=None if manifest is None else reached(checked.marks, manifest, plan.profile, edition),
         totals=Totals(
             verdict=verdict,
             exit=code,

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Final, Literal, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from probate_conformance.codec import AnyItem, first_error
 from probate_conformance.errors import TraceError
 from probate_conformance.manifest import EditionName, Profile
+from probate_model.alphabet.editions import EDITIONS, CancelCause
 from probate_model.alphabet.events import EVENT_KINDS, HeardEvent, Record
 from probate_model.alphabet.gates import GateKind, knows
 from probate_model.alphabet.items import (
@@ -40,6 +41,7 @@ from probate_model.alphabet.ops import (
     ByAgent,
     ByOwner,
     Cancel,
+    Cause,
     Create,
     Dispose,
     Inject,
@@ -94,6 +96,14 @@ class Trace(BaseModel):
     items: Annotated[tuple[AnyItem, ...], AfterValidator(_check_items)]
     schedule: Annotated[Literal["fifo"] | Annotated[int, Field(ge=0)], Field(union_mode="left_to_right")] = "fifo"
     expected: ExpectedDivergence | None = None
+
+    @model_validator(mode="after")
+    def _check_causes(self) -> Self:
+        if EDITIONS[self.edition].cancel_cause is CancelCause.OPTIONAL:
+            for item in self.items:
+                if any(isinstance(op, Cancel) and op.cause is Cause.HOOK for op in ops_of(item)):
+                    raise ValueError(f"edition {self.edition} has no cancel by 'hook'")
+        return self
 
     def bursts(self) -> list[tuple[BurstItem, ...]]:
         """Give the items between settles, and the epilogue as the last burst."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from probate_conformance.manifest import FIELDS, THROWN, Manifest, Unclaimed
+from probate_model.alphabet.editions import EDITION_2026_06, Edition
 from probate_model.alphabet.events import Event, Raised, Settled, Snapshot, Status
 from probate_model.alphabet.events import Returned as CallReturned
 from probate_model.alphabet.names import Code
@@ -71,6 +72,10 @@ def claims(unclaimed: Unclaimed, clause: Clause) -> bool:
     return not any(needed in unclaimed.codes for needed in clause.codes)
 
 
-def claimed_clauses(manifest: Manifest, profile: str) -> dict[str, bool]:
-    """Give every clause of a profile, and whether the backend claims it."""
-    return {name: claims(manifest.unclaimed, clause) for name, clause in CLAUSES.items() if clause.profile == profile}
+def claimed_clauses(manifest: Manifest, profile: str, edition: Edition = EDITION_2026_06) -> dict[str, bool]:
+    """Give every clause of a profile that holds in an edition, and whether the backend claims it."""
+    return {
+        name: claims(manifest.unclaimed, clause)
+        for name, clause in CLAUSES.items()
+        if clause.profile == profile and clause.holds_in(edition)
+    }

@@ -26,9 +26,6 @@ from probate_model.worlds import EVERYTHING
 
 ID = re.compile(r"[A-Z]{3,10}-\d\d")
 
-NEVER_DEMANDED: set[str] = set()
-"""The clauses that no generated trace demands, each of which is a clause that can't pass."""
-
 
 def named(path: Path) -> Iterator[str]:
     """Yield the ids of clauses that the code of a file names, apart from where they are defined."""
@@ -91,19 +88,34 @@ def test_sentences_are_not_said_twice() -> None:
 
 
 def test_every_kind_of_event_has_a_clause_for_one_too_many() -> None:
-    assert {extra_clause(kind) for kind in EVENT_KINDS} <= set(CLAUSES)
+    for edition in (EDITION_2026_06, *(EDITION_2026_06.flipped([name]) for name in CHOICES), EDITION_2026_08):
+        assert all(CLAUSES[extra_clause(kind, edition)].holds_in(edition) for kind in EVENT_KINDS)
 
 
-def test_every_clause_is_demanded_by_generated_traces() -> None:
+@pytest.mark.parametrize("name", EDITIONS)
+def test_every_clause_is_demanded_by_generated_traces(name: str) -> None:
     """What no trace demands can't pass (decision 42). The backend is the model, so nothing else is in the way."""
+    edition = EDITIONS[name]
     demanded: Counter[str] = Counter()
     backend = ModelBackend()
     for number in range(600):
-        examined = backend.converse(examine(generate(1, number), EVERYTHING))
+        examined = backend.converse(examine(generate(1, number, edition=edition), EVERYTHING))
         assert examined.divergence is None
         demanded += examined.demanded
-    assert set(CLAUSES) - set(demanded) == NEVER_DEMANDED
-    assert set(demanded) <= set(CLAUSES)
+    assert set(demanded) == {name for name, clause in CLAUSES.items() if clause.holds_in(edition)}
+
+
+def test_every_clause_that_depends_on_a_choice_names_it() -> None:
+    for clause in CLAUSES.values():
+        choices = {field.name for field in fields(Edition) for one in clause.under if one in type_of(field.name)}
+        assert not choices or clause.choice in choices
+    assert {clause.choice for clause in CLAUSES.values()} - {None} == set(CHOICES)
+
+
+def type_of(choice: str) -> list[object]:
+    """Give the values of a choice."""
+    value = getattr(EDITION_2026_06, choice, None)
+    return list(type(value)) if isinstance(value, StrEnum) else []
 
 
 # Editions.

@@ -662,7 +662,7 @@ _clause(
     "TURN-16",
     "Input that wakes an idle agent opens its turn within the call.",
     "When a send returns, its turn is in the log.",
-    "sheet 0.3, B.2 {3}",
+    "sheet B.2, N.1 4 {3}",
     "agent/status",
     "log",
     choice="wake",

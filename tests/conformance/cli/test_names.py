@@ -19,7 +19,6 @@ from .conftest import ODD, Probate
         (["check", "--profile", "cor"], "unknown profile 'cor'\n  did you mean 'core'?"),
         (["check", "--profile", "tasks"], "profile 'tasks' is known, but its rules are not modelled yet"),
         (["check", "--edition", "2025"], "unknown edition '2025'"),
-        (["check", "--edition", "2026-08"], "edition '2026-08' is known, but its rules are not modelled yet"),
         (["explain", "DISPOSE-8"], "unknown clause 'DISPOSE-8'\n  did you mean 'DISPOSE-08'?"),
         (["schema", "tarce"], "unknown schema 'tarce'\n  did you mean 'trace'?"),
         (["serve", "modell"], "unknown backend 'modell'\n  did you mean 'model'?"),

@@ -41,9 +41,13 @@ DEEP = b'{"items": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
         (trace(LOOK, mood=1), "not a trace: mood: Extra inputs are not permitted"),
         (trace({"item": "send", "label": "s", "agent": "c", "text": "t"}), "not a trace: item 1: no item creates 'c'"),
         (trace(LOOK, LOOK), "not a trace: items: Value error, item 2: the label 'l' is already taken"),
+        (
+            trace({"item": "cancel", "label": "x", "agent": "c", "cause": "hook"}),
+            "not a trace: Value error, edition 2026-06 has no cancel by 'hook'",
+        ),
         (trace(LOOK, edition="2027"), "not a trace: edition: Value error, unknown edition '2027'"),
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_a_file_that_is_no_trace(here: Probate, tmp_path: Path, content: bytes, says: str) -> None:
     file = tmp_path / "t.json"
@@ -72,7 +76,6 @@ def test_a_file_that_cannot_be_read(here: Probate, name: str, says: str) -> None
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"edition": "2026-08"}, "edition '2026-08' is known, but its rules are not modelled yet"),
         ({"profile": "tasks"}, "profile 'tasks' is known, but its rules are not modelled yet"),
         (
             {"expected": {"clause": "CALL-01", "backend": "lost", "seen": "x"}},

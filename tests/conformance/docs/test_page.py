@@ -79,7 +79,11 @@ def test_a_clause_of_a_group_that_no_chapter_names_is_told_all_the_same(monkeypa
     assert (chapter.title, clauses) == ("More", [odd])
     page = files()[PAGE]
     assert "All &lt;odd&gt; things are even. ◇\N{NO-BREAK SPACE}<code>wake</code>" in page
-    assert "| `wake` | When a waking send opens its turn. | `deferred` | `within-send` | [ODD-01](#odd-01) |" in page
+    wake = next(line for line in page.splitlines() if line.startswith("| `wake` |"))
+    assert wake.startswith(
+        "| `wake` | When input that wakes an idle agent opens its turn. | `deferred` | `within-send` |"
+    )
+    assert wake.endswith(", [ODD-01](#odd-01) |")
 
 
 def test_every_link_leads_somewhere() -> None:
