@@ -158,7 +158,11 @@ FAULTS = {
     "react agent/queued nth=0 do look": [(1, "nth counts from 1")],
     "react agent/queued colour=red do look": [(1, "agent/queued has no field 'colour'; it has agent, steering, text")],
     "react log upto=3 do look": [
-        (1, "log has no field 'upto'; it has agent, cause, count, n, outcome, queue, record, seq, step, text, trigger, turn")
+        (
+            1,
+            "log has no field 'upto'; "
+            "it has agent, cause, count, n, outcome, queue, record, seq, step, text, trigger, turn",
+        )
     ],
     "react log record=turn/end outcome=aborted do look": [],
     "react agent/queued do throw V; look": [(1, "a throw can only be the last action")],
