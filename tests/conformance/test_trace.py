@@ -146,6 +146,8 @@ def test_the_ops_of_an_item_are_its_own_or_those_of_its_reaction() -> None:
 
 NOT_YET = "belongs to profile 'sessions', whose rules are not modelled yet"
 
+FIELDS_OF_A_LOG_EVENT = "agent, cause, count, n, outcome, queue, record, seq, step, text, trigger, turn"
+
 FAULTS = {
     "create c a\ncreate c b": [(2, "the label 'c' is already taken")],
     "react log do look -> r\nlook -> r.0": [(2, "the label 'r.0' is already taken")],
@@ -157,13 +159,7 @@ FAULTS = {
     "send c !bad -> s\nsteer c !bad -> t": [],
     "react agent/queued nth=0 do look": [(1, "nth counts from 1")],
     "react agent/queued colour=red do look": [(1, "agent/queued has no field 'colour'; it has agent, steering, text")],
-    "react log upto=3 do look": [
-        (
-            1,
-            "log has no field 'upto'; "
-            "it has agent, cause, count, n, outcome, queue, record, seq, step, text, trigger, turn",
-        )
-    ],
+    "react log upto=3 do look": [(1, f"log has no field 'upto'; it has {FIELDS_OF_A_LOG_EVENT}")],
     "react log record=turn/end outcome=aborted do look": [],
     "react agent/queued do throw V; look": [(1, "a throw can only be the last action")],
     "react scope/cleanup do look": [(1, f"no listener hears 'scope/cleanup'; known are {', '.join(EVENT_KINDS[:-2])}")],
