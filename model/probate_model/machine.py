@@ -90,11 +90,15 @@ class NotModelled(ValueError):
     """Raised for an op of a profile whose rules this model does not have."""
 
 
-def _begin(run: Run, op: ops.Op) -> bool:
-    begin = _BEGINS.get(type(op))
-    if begin is None:
+def begin(run: Run, op: ops.Op) -> bool:
+    """Carry out the synchronous part of an op in a run; false if the op is void.
+
+    :raises NotModelled: if no rule carries it out
+    """
+    carries_out = _BEGINS.get(type(op))
+    if carries_out is None:
         raise NotModelled(f"no rule of this model carries out the op {op.item!r}")
-    return begin(run, op)
+    return carries_out(run, op)
 
 
 def apply(world: World, item: BurstItem) -> Outcome:
@@ -105,16 +109,20 @@ def apply(world: World, item: BurstItem) -> Outcome:
     :return: the world it leads to, and the events on the way; ``void`` if the item does nothing here
     :raises NotModelled: if the item is an op without a rule
     """
-    run = Run(world, _begin)
+    run = Run(world, begin)
+    return run.freeze(void=not carry_out(run, item))
+
+
+def carry_out(run: Run, item: BurstItem) -> bool:
+    """Carry out the synchronous part of an item in a run; false if the item is void."""
     match item:
         case React():
-            run.listeners = (*world.listeners, Listener(item, item.nth - 1))
-            done = True
+            run.listeners = (*run.listeners, Listener(item, item.nth - 1))
+            return True
         case Plan() | Hold() | Release() | Open():
-            done = _on_gate(run, item)
+            return _on_gate(run, item)
         case _:
-            done = _begin(run, item)
-    return run.freeze(void=not done)
+            return begin(run, item)
 
 
 def _on_gate(run: Run, item: Plan | Hold | Release | Open) -> bool:
@@ -191,7 +199,14 @@ def enabled(world: World) -> tuple[Step, ...]:
 
 def _steps(asked: Iterable[Agent], within: World | Run) -> list[Step]:
     """List the steps of the agents that are asked, and of all else."""
-    agents, unloads, due, rooms = within.agents, within.unloads, within.due, within.rooms
+    steps = steps_of_agents(asked, within.agents)
+    if within.unloads or within.due or within.rooms is not NO_ROOMS:
+        steps += steps_of_others(within)
+    return steps
+
+
+def steps_of_agents(asked: Iterable[Agent], agents: Sequence[Agent]) -> list[Step]:
+    """List the steps of those agents that are asked, some of ``agents``."""
     steps: list[Step] = []
     for agent in asked:
         if agent.teardown is not Teardown.DONE or agent.driver not in _GONE:
@@ -206,6 +221,13 @@ def _steps(asked: Iterable[Agent], within: World | Run) -> list[Step]:
                 steps.append(Step("flush", label))
             if teardown.can_advance(agents, agent):
                 steps.append(Step("teardown", label))
+    return steps
+
+
+def steps_of_others(within: World | Run) -> list[Step]:
+    """List the steps that are of no agent: of unloads, of rooms, and the settlements that are due."""
+    agents, unloads, due, rooms = within.agents, within.unloads, within.due, within.rooms
+    steps: list[Step] = []
     if unloads:
         steps += [Step("unload", unload) for unload in unloads if owners.can_advance(agents, unload)]
     if rooms is not NO_ROOMS:
@@ -254,7 +276,8 @@ def _can_fire(run: Run, step: Step) -> bool:
             return teardown.can_advance(run.agents, agent)
 
 
-def _fire(run: Run, step: Step) -> None:
+def advance(run: Run, step: Step) -> None:
+    """Run one enabled step to its next wait, in a run."""
     subject = step.subject
     if isinstance(subject, Due):
         run.due = tuple(other for other in run.due if other is not subject)
@@ -273,8 +296,8 @@ def fire(world: World, step: Step) -> Outcome:
     :param world: a world in which ``step`` is enabled
     :return: the world it leads to, and the events on the way
     """
-    run = Run(world, _begin)
-    _fire(run, step)
+    run = Run(world, begin)
+    advance(run, step)
     return run.freeze()
 
 
@@ -282,7 +305,7 @@ class Walk:
     """A world that is walked forward in place, by somebody who chooses the steps."""
 
     def __init__(self, world: World) -> None:
-        self._run = Run(world, _begin)
+        self._run = Run(world, begin)
 
     @property
     def world(self) -> World:
@@ -316,7 +339,7 @@ class Walk:
     def fire(self, step: Step) -> tuple[Expected, ...]:
         """Run one of them to its next wait, and give the events on the way."""
         before = len(self._run.expected)
-        _fire(self._run, step)
+        advance(self._run, step)
         return tuple(self._run.expected[before:])
 
 
@@ -342,7 +365,7 @@ def settle(world: World, layout: Layout | None = None) -> Outcome:
     :param layout: what began before, to be completed with what the settled run leaves open
     :return: the quiescent world, and all events on the way
     """
-    run = Run(world, _begin)
+    run = Run(world, begin)
     layout = layout or Layout()
     _lay_out(run, layout, len(run.expected), None)
     asked: Iterable[Agent] = run.agents
@@ -351,7 +374,7 @@ def settle(world: World, layout: Layout | None = None) -> Outcome:
         for position, step in enumerate(steps):
             if not position or _can_fire(run, step):
                 before = len(run.expected)
-                _fire(run, step)
+                advance(run, step)
                 _lay_out(run, layout, before, step)
         # Of the others none can have become able to run, but for a scope, which waits for other agents.
         touched = run.touched
