@@ -18,6 +18,7 @@ from probate_conformance.cli import (
     diff,
     doctor,
     explain,
+    explore,
     listing,
     new_adapter,
     replay,
@@ -67,6 +68,7 @@ class Verb(Protocol):
 VERBS: Final[tuple[Verb, ...]] = (
     check,
     replay,
+    explore,
     listing,
     explain,
     schema,

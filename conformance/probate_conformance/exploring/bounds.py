@@ -97,9 +97,10 @@ UNLOAD: Final = _on("agent/created", UnloadOwner(_REACTION, HOST))
 END_IN_TURN: Final = _on("log", Withdraw(_REACTION, THIS), record="turn/start")
 
 ALL_OPS: Final = frozenset(
-    "create abort withdraw send steer inject cancel await_idle dispose unload_owner unload_provider "
-    "load_owner load_provider".split()
+    {"create", "abort", "withdraw", "send", "steer", "inject", "cancel", "await_idle", "dispose"}
+    | {"unload_owner", "unload_provider", "load_owner", "load_provider"}
 )
+"""The ops that may be on the menu."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,3 +122,76 @@ class Bound:
     made: tuple[Made, ...] = (PLAIN, FULL)
     gates: tuple[Held, ...] = (MODEL, FLUSH, SETUP, CLEANUP)
     listeners: tuple[Reaction, ...] = (VETO, WITHDRAW, CANCEL, REPLACE)
+
+    def says(self) -> str:
+        """Say how much there may be, in words."""
+        parts = [
+            _many(self.agents, "agent"),
+            _many(self.ids, "id"),
+            _many(self.prompts, "prompt"),
+            _many(self.calls, "waiting call"),
+            _many(self.holds, "held gate"),
+            _many(self.reactions, "reaction"),
+            _many(self.unloads, "unload"),
+        ]
+        return ", ".join(parts)
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+_USUAL: Final = frozenset({"create", "send", "cancel", "dispose", "unload_owner"})
+_PATIENT: Final = Held(GateKind.MODEL, (TEXT, ERROR))
+"""The model's gate, for bodies that honour the signal."""
+
+SMALLEST: Final = Bound("smallest", calls=1, ops=_USUAL, made=(PLAIN,), gates=(_PATIENT,), listeners=(CANCEL,))
+"""The smallest bound that counts: two of what can race, and one of what makes it race."""
+
+BOUNDS: Final = {
+    bound.name: bound
+    for bound in (
+        SMALLEST,
+        Bound("gates", calls=1, ops=_USUAL, made=(PLAIN,), gates=(MODEL, FLUSH), listeners=(CANCEL,)),
+        Bound(
+            "creation",
+            prompts=0,
+            ops=_USUAL - {"send", "cancel"} | {"abort", "withdraw", "unload_provider"},
+            made=(PLAIN, FULL),
+            gates=(SETUP, CLEANUP),
+            listeners=(VETO, WITHDRAW, UNLOAD),
+        ),
+        Bound(
+            "children",
+            prompts=1,
+            calls=1,
+            reactions=0,
+            ops=_USUAL | {"withdraw"},
+            made=(PLAIN, CHILD),
+            gates=(MODEL,),
+        ),
+        Bound(
+            "turns",
+            agents=1,
+            ids=1,
+            calls=1,
+            unloads=0,
+            reactions=1,
+            ops=ALL_OPS - {"abort", "withdraw", "unload_owner", "unload_provider", "load_owner", "load_provider"},
+            made=(PLAIN,),
+            gates=(MODEL, TOOL, PREPARE, FLUSH),
+            listeners=(CANCEL, REPLACE, SWEPT, END_IN_TURN),
+        ),
+        Bound(
+            "reload",
+            prompts=1,
+            calls=1,
+            holds=1,
+            reactions=0,
+            ops=_USUAL | {"load_owner", "unload_provider", "load_provider"},
+            made=(PLAIN,),
+            gates=(FLUSH,),
+        ),
+    )
+}
+"""The bounds that have a name; together they come to every goal and to every clause."""

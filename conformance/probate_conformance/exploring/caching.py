@@ -16,8 +16,10 @@ the stretches that were not in a tree.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
+from probate_conformance.exploring import judging
 from probate_conformance.exploring.bounds import Bound
 from probate_conformance.exploring.menu import Replacing, Room, for_agent, for_nobody, used_by
 from probate_conformance.exploring.normal import (
@@ -38,7 +40,7 @@ from probate_conformance.exploring.watching import NOTHING_SEEN, OVER, Watch
 from probate_model import machine
 from probate_model.alphabet.editions import EDITION_2026_06
 from probate_model.alphabet.events import Settled
-from probate_model.alphabet.items import BurstItem
+from probate_model.alphabet.items import BurstItem, Settle
 from probate_model.alphabet.ops import LoadOwner, LoadProvider
 from probate_model.clauses import demand_of
 from probate_model.machine import Step
@@ -56,7 +58,11 @@ _MOVED: Final[dict[str, Callable[[Any, int], Any]]] = {
     "unloads": moved_unloads,
     "gates": moved_gates,
 }
-_NORMAL: Final[dict[str, Callable[[Any], Any]]] = {"unloads": normal_unloads, "listeners": normal_listeners, "gates": normal_gates}
+_NORMAL: Final[dict[str, Callable[[Any], Any]]] = {
+    "unloads": normal_unloads,
+    "listeners": normal_listeners,
+    "gates": normal_gates,
+}
 
 
 class Seen(NamedTuple):
@@ -84,26 +90,27 @@ class Table:
         return number
 
 
-class Branch:
-    """A node of a tree: the part to look at, and where each of its values leads."""
+class Node:
+    """A node of a tree: the part to look at, and where each of its values leads; or a leaf, that looks at nothing."""
 
-    __slots__ = ("slot", "ways")
+    __slots__ = ("hits", "shows", "slot", "ways", "writes")
 
-    def __init__(self, slot: int) -> None:
+    def __init__(self, slot: int = -1, writes: tuple[tuple[int, int], ...] = (), shows: Shown | None = None) -> None:
         self.slot = slot
-        self.ways: dict[int, Any] = {}
-
-
-class Leaf:
-    """What a stretch changes, and what it showed."""
-
-    __slots__ = ("hits", "slot", "taken", "writes")
-
-    def __init__(self, writes: tuple[tuple[int, int], ...], taken: Taken | None) -> None:
-        self.slot = -1
+        self.ways: dict[int, Node] = {}
         self.writes = writes
-        self.taken = taken
+        """Of a leaf: the parts that are changed, and to what."""
+        self.shows = shows
+        """Of a leaf: what the stretch showed; or which steps could run."""
         self.hits = 0
+
+
+class Shown(NamedTuple):
+    """What a leaf stands for."""
+
+    choice: int = -1
+    taken: Taken | None = None
+    steps: tuple[int, ...] = ()
 
 
 class _Of:
@@ -133,23 +140,25 @@ class CachedSpace:
         self.tables = [Table(0, 1), *(Table() for _ in SHARED), *(Table(None) for _ in range(bound.agents))]
         self.choices: list[Choice] = []
         self._ids: dict[Choice, int] = {}
-        self._trees: list[Branch | Leaf | None] = []
-        self._steps: list[Branch | Leaf | None] = [None] * (bound.agents + 1)
+        self._trees: list[Node | None] = []
+        self._steps: list[Node | None] = [None] * (bound.agents + 1)
         self._menus: dict[tuple[int, ...], tuple[int, ...]] = {}
         self._used: list[list[tuple[int, int, int]]] = [[(0, 0, 0)] for _ in range(bound.agents)]
         self._digests = Table(None)
         self._stems = Table(None)
         self._stem_of: list[list[int]] = [[0] for _ in range(bound.agents)]
         self._normals: list[dict[tuple[Agent, Watch], int]] = [{} for _ in range(bound.agents)]
-        self._moves: dict[tuple[int, ...], Any] = {}
+        self._moves: dict[tuple[int, ...], int] = {}
         self._resting: list[dict[int, int]] = [{0: 0} for _ in range(bound.agents)]
-        self.leaves: list[Leaf] = []
+        self.leaves: list[Node] = []
         self.misses = 0
         """How many stretches were taken by the rules for a tree."""
         self.wholes = 0
         """How many were taken on whole worlds."""
-        self.whole: list[Taken] = []
-        """What those showed that was not asked for yet; for whoever judges."""
+        self.whole: list[tuple[int, Taken]] = []
+        """What those showed that was not asked for yet."""
+        self._shown = 0
+        self._fine: set[tuple[int, ...]] = set()
         self._settle = self._choice(SETTLE)
         self.start = self.state_of(start())
 
@@ -197,6 +206,61 @@ class CachedSpace:
             self._trees.append(None)
         return number
 
+    # What is wrong.
+
+    def settles(self, state: State) -> bool:
+        """Tell whether a state settles."""
+        return bool(state[SETTLING])
+
+    def shown(self) -> Iterator[tuple[int, Taken]]:
+        """Give the choices that were not met before, since this was asked last, each with its number."""
+        yield from self.whole
+        self.whole.clear()
+        while self._shown < len(self.leaves):
+            leaf = self.leaves[self._shown]
+            self._shown += 1
+            assert leaf.shows is not None
+            assert leaf.shows.taken is not None
+            yield leaf.shows.choice, leaf.shows.taken
+
+    def stretches(self) -> Iterator[tuple[Choice, Taken, int]]:
+        """Give every stretch that is in a tree, with its choice and how often it was met."""
+        for leaf in self.leaves:
+            if leaf.shows is not None and leaf.shows.taken is not None:
+                yield self.choices[leaf.shows.choice], leaf.shows.taken, leaf.hits
+
+    def judged(self, taken: Taken) -> Iterator[str]:
+        """Give what is wrong with a choice."""
+        return judging.of_a_choice(taken)
+
+    def faults(self, state: State, *, at_rest: bool) -> list[str]:
+        """Give what is wrong with a state."""
+        registry, sessions = state[_SLOTS["registry"]], state[_SLOTS["sessions"]]
+        found: list[str] = []
+        fine = self._fine
+        world: World | None = None
+        ids = []
+        for place in range(self.bound.agents):
+            number = state[_FIRST_AGENT + place]
+            ids.append(self._used[place][number][2])
+            key = (place, number, registry, sessions)
+            if number and key not in fine:
+                world = world or self.position_of(state).world
+                wrong = list(judging.of_an_agent(world, place))
+                found += wrong
+                if not wrong:
+                    fine.add(key)
+        entries = (-1, registry, sessions, *ids)
+        if entries not in fine:
+            world = world or self.position_of(state).world
+            wrong = list(judging.of_the_registries(world))
+            found += wrong
+            if not wrong:
+                fine.add(entries)
+        if at_rest:
+            found += judging.at_rest(self.position_of(state))
+        return found
+
     # What can come next.
 
     def successors(self, state: State) -> list[tuple[int, State]]:
@@ -231,13 +295,13 @@ class CachedSpace:
         for number in found:
             node = trees[number]
             while node is not None and node.slot >= 0:
-                node = node.ways.get(looked[node.slot])  # type: ignore[union-attr]
+                node = node.ways.get(looked[node.slot])
             if node is None:
                 following.append((number, self._taken(state, number)))
                 continue
-            node.hits += 1  # type: ignore[union-attr]
+            node.hits += 1
             after = list(state)
-            for slot, value in node.writes:  # type: ignore[union-attr]
+            for slot, value in node.writes:
                 after[slot] = value
             following.append((number, tuple(after)))
         return following
@@ -251,19 +315,17 @@ class CachedSpace:
         """Give the steps of the agent at a place; those of nobody for the place after the last."""
         node = self._steps[place]
         while node is not None and node.slot >= 0:
-            node = node.ways.get(state[node.slot])  # type: ignore[union-attr]
-        if node is not None:
-            return node.writes  # type: ignore[union-attr, return-value]
-        run = TracingRun(_Of(self, state), self.bound.agents)
-        agent = run.agent(place)
-        steps = machine.steps_of_others(run) if agent is None else machine.steps_of_agents((agent,), run.agents)
-        leaf = Leaf(tuple(self._choice(step) for step in steps), None)  # type: ignore[arg-type]
-        self._steps[place] = self._grown(self._steps[place], state, run, leaf)
-        return leaf.writes  # type: ignore[return-value]
+            node = node.ways.get(state[node.slot])
+        if node is None:
+            run = TracingRun(_Of(self, state), self.bound.agents)
+            agent = run.agent(place)
+            steps = machine.steps_of_others(run) if agent is None else machine.steps_of_agents((agent,), run.agents)
+            node = Node(shows=Shown(steps=tuple(self._choice(step) for step in steps)))
+            self._steps[place] = self._grown(self._steps[place], state, run, node)
+        assert node.shows is not None
+        return node.shows.steps
 
-    def _on_menu(
-        self, state: State, digests: Sequence[int], prompts: int, calls: int, callers: int
-    ) -> Iterator[int]:
+    def _on_menu(self, state: State, digests: Sequence[int], prompts: int, calls: int, callers: int) -> Iterator[int]:
         bound = self.bound
         gates, listeners = state[_SLOTS["gates"]], state[_SLOTS["listeners"]]
         held = sum(one.held for one in self.tables[_SLOTS["gates"]].values[gates])
@@ -323,7 +385,7 @@ class CachedSpace:
         if isinstance(choice, LoadOwner | LoadProvider):
             taken = take(self.position_of(state), choice)
             self.wholes += 1
-            self.whole.append(taken)
+            self.whole.append((number, taken))
             return self.state_of(taken.position)
         self.misses += 1
         source = _Of(self, state)
@@ -331,7 +393,7 @@ class CachedSpace:
         if isinstance(choice, Step):
             machine.advance(run, _same(run, choice))
         else:
-            assert not isinstance(choice, type(SETTLE))
+            assert not isinstance(choice, Settle)
             machine.carry_out(run, choice)
         leaf = self._leaf(state, run, choice)
         self._trees[number] = self._grown(self._trees[number], self._looked(state), run, leaf)
@@ -351,10 +413,10 @@ class CachedSpace:
         moved = list(state)
         for name, move in _MOVED.items():
             slot = _SLOTS[name]
-            key = (slot, state[slot], gone)
-            if key not in self._moves:
-                self._moves[key] = self.tables[slot].id(move(self.tables[slot].values[state[slot]], gone))
-            moved[slot] = self._moves[key]
+            part = (slot, state[slot], gone)
+            if part not in self._moves:
+                self._moves[part] = self.tables[slot].id(move(self.tables[slot].values[state[slot]], gone))
+            moved[slot] = self._moves[part]
         numbers = []
         for place, number in enumerate(agents):
             if place == gone:
@@ -372,16 +434,16 @@ class CachedSpace:
         looked = self._looked(state)
         node = self._trees[number]
         while node is not None and node.slot >= 0:
-            node = node.ways.get(looked[node.slot])  # type: ignore[union-attr]
+            node = node.ways.get(looked[node.slot])
         if node is None:
             return self._taken(state, number)
-        node.hits += 1  # type: ignore[union-attr]
+        node.hits += 1
         after = list(state)
-        for slot, value in node.writes:  # type: ignore[union-attr]
+        for slot, value in node.writes:
             after[slot] = value
         return tuple(after)
 
-    def _leaf(self, state: State, run: TracingRun, choice: BurstItem | Step) -> Leaf:
+    def _leaf(self, state: State, run: TracingRun, choice: BurstItem | Step) -> Node:
         due = (Expected(Settled(due.call, due.outcome), demand_of(due.clause)) for due in run.due)
         expected = (*run.expected, *due)
         known = [place for place in range(self.bound.agents) if place in run.writes or place in run.reads]
@@ -405,8 +467,8 @@ class CachedSpace:
         )
         writes = [(SETTLING, 1)] if isinstance(choice, Step) else []
         for name, value in changed.items():
-            value = _NORMAL[name](value) if name in _NORMAL else value
-            writes.append((_SLOTS[name], self.tables[_SLOTS[name]].id(value)))
+            normal = _NORMAL[name](value) if name in _NORMAL else value
+            writes.append((_SLOTS[name], self.tables[_SLOTS[name]].id(normal)))
         for agent, watch, place in zip(after, watches, known, strict=False):
             number = self._normals[place].get((agent, watch), -1)
             if number < 0:
@@ -414,26 +476,20 @@ class CachedSpace:
                 number = self._normals[place][agent, watch] = self._agent_id(place, seen)
             if number != state[_FIRST_AGENT + place]:
                 writes.append((_FIRST_AGENT + place, number))
-        leaf = Leaf(tuple(writes), taken)
+        leaf = Node(writes=tuple(writes), shows=Shown(self._choice(choice), taken))
         leaf.hits = 1
         self.leaves.append(leaf)
         return leaf
 
-    def _grown(
-        self, root: Branch | Leaf | None, state: State, run: TracingRun, leaf: Leaf
-    ) -> Branch | Leaf:
+    def _grown(self, root: Node | None, state: State, run: TracingRun, leaf: Node) -> Node:
         """Give a tree with one more way through it: along the parts that a run asked for, to a leaf."""
         slots = [self._slot(part) for part in run.reads]
         if not slots:
             return leaf
-        node = root if isinstance(root, Branch) else Branch(slots[0])
-        first = node
-        for here, there in zip(slots, [*slots[1:], None], strict=True):
+        first = node = root or Node(slots[0])
+        for here, there in pairwise([*slots, -1]):
             assert node.slot == here
-            if there is None:
-                node.ways[state[here]] = leaf
-            else:
-                node = node.ways.setdefault(state[here], Branch(there))
+            node = node.ways.setdefault(state[here], leaf if there < 0 else Node(there))
         return first
 
     def _slot(self, part: Part) -> int:

@@ -16,7 +16,8 @@ from typing import Final, NamedTuple
 
 from probate_conformance.exploring.bounds import FRESH, HOST, Bound, Held, creation_id
 from probate_conformance.exploring.normal import creation
-from probate_model.alphabet.gates import Gate, GateKind, Temper
+from probate_model.alphabet.events import Status
+from probate_model.alphabet.gates import Gate, GateKind
 from probate_model.alphabet.items import BurstItem, Hold, Open, React, Release
 from probate_model.alphabet.names import Label
 from probate_model.alphabet.ops import (
@@ -37,10 +38,9 @@ from probate_model.alphabet.ops import (
     UnloadProvider,
     Withdraw,
 )
-from probate_model.alphabet.events import Status
 from probate_model.invariants import pending
 from probate_model.machine import waits
-from probate_model.world import Agent, GateState, Listener, Owner, Returned, Stage, Teardown, Unload, World
+from probate_model.world import Agent, GateState, Owner, Returned, Stage, Teardown, World
 
 CALL: Final = Label("call")
 """The label of a call that is about to be made."""
@@ -97,9 +97,7 @@ def room(bound: Bound, world: World) -> Room | None:
     )
 
 
-def for_agent(
-    bound: Bound, place: int, agent: Agent, gates: tuple[GateState, ...], has: Room
-) -> Iterator[BurstItem]:
+def for_agent(bound: Bound, place: int, agent: Agent, gates: tuple[GateState, ...], has: Room) -> Iterator[BurstItem]:
     """Give what can be done to one agent."""
     label = creation(place)
     ops = bound.ops

@@ -157,7 +157,8 @@ def new_ids(ids: Sequence[AgentId]) -> dict[AgentId, AgentId]:
 def moved(label: Label, gone: int) -> Label:
     """Give the name of a creation after the one at a place was forgotten."""
     place = place_of(label)
-    assert place is not None and place != gone
+    assert place is not None
+    assert place != gone
     return creation(place - (place > gone))
 
 
@@ -225,9 +226,7 @@ def counted_anew(world: World) -> World:
     return world._replace(
         owners=tuple(owner._replace(incarnation=rank[owner.name][owner.incarnation]) for owner in world.owners),
         provider=world.provider._replace(incarnation=rank[None][world.provider.incarnation]),
-        unloads=tuple(
-            unload._replace(incarnation=rank[unload.owner][unload.incarnation]) for unload in world.unloads
-        ),
+        unloads=tuple(unload._replace(incarnation=rank[unload.owner][unload.incarnation]) for unload in world.unloads),
         agents=tuple(
             agent
             if agent.teardown is Teardown.DONE

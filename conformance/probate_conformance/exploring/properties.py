@@ -123,4 +123,3 @@ def _held(agents: dict[Label, Agent], label: Label) -> bool:
 
 
 AT_REST: Final[tuple[Invariant, ...]] = (*invariants.AT_REST, nobody_waits_for_nothing)
-

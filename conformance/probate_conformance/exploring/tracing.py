@@ -129,16 +129,16 @@ class _Places(dict[Label, int]):
         self._run = run
 
     def __missing__(self, label: Label) -> int:
-        place = self.get(label)
-        if place is None:
+        place = place_of(label)
+        if place is None or self._run.glance(place) is None:
             raise KeyError(label)
         return place
 
-    def get(self, label: Label, default: Any = None) -> Any:  # type: ignore[override]
-        if label in self:
-            return dict.__getitem__(self, label)
-        place = place_of(label)
-        return default if place is None or self._run.glance(place) is None else place
+    def get(self, label: Label, default: Any = None) -> Any:
+        try:
+            return self[label]
+        except KeyError:
+            return default
 
 
 def _shared(name: str) -> property:

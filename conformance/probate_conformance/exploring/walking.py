@@ -129,6 +129,4 @@ def watch_all(
         if not isinstance(event, ScopeCleanup | Settled):
             place = places[event.agent]
             now[place] = watched(now[place], event, breaches)
-    return tuple(
-        OVER if agent.teardown is Teardown.DONE else watch for agent, watch in zip(agents, now, strict=True)
-    )
+    return tuple(OVER if agent.teardown is Teardown.DONE else watch for agent, watch in zip(agents, now, strict=True))

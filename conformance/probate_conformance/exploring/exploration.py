@@ -1,0 +1,112 @@
+"""An exploration: one bound searched, with what it comes to.
+
+The verdicts are those of the kit, one for each property: it holds of all that is within the bound, or fails, with the
+shortest way there as a case; or it is inconclusive, because a limit was reached before all was looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from probate_conformance.exploring.bounds import Bound
+from probate_conformance.exploring.caching import CachedSpace, State
+from probate_conformance.exploring.casting import cast
+from probate_conformance.exploring.covering import Coverage, covered
+from probate_conformance.exploring.searching import Limits, Searched, memory, search
+from probate_conformance.lockstep import Verdict
+from probate_conformance.trace import Trace
+
+PROPERTIES: Final[dict[str, str]] = {
+    "L1": "the log is balanced: turns, steps and tool calls nest, and nothing is outside of a turn",
+    "L2": "records and turns are numbered one after the other",
+    "L3": "an accepted prompt is in one place, and comes from nowhere and goes nowhere by itself",
+    "L4": "the queue changes at its ends only",
+    "L5": "a cancel that finds nothing changes nothing",
+    "L6": "a cancel is announced once, before all of its effects",
+    "L7": "an agent has one driver: no two turns overlap, and no body is outside of a turn",
+    "L8": "the status alternates, and nothing follows disposed",
+    "L9": "what is announced as ended was announced as created, once",
+    "L10": "the registries hold pairs of what is published",
+    "L11": "the registries hold an id once",
+    "L12": "nothing is published of what was deactivated",
+    "L24": "every settle ends, and every wait for idle ends or waits for a held gate",
+    "L25": "every dispose returns, or waits for a held gate",
+    "L26": "every accepted prompt is claimed, discarded or dropped",
+    "L27": "every unload returns, whatever setups do",
+    "L28": "an id that nobody holds can be created, and one that is held can't",
+}
+"""What is held to, by the numbers of the fact sheet's list."""
+
+
+class Fault(NamedTuple):
+    """Something that should not be, and the shortest way there."""
+
+    says: str
+    case: Trace
+
+    @property
+    def number(self) -> str:
+        """The number of the property that does not hold."""
+        return self.says.partition(":")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """What the exploration of one bound came to."""
+
+    bound: Bound
+    states: int
+    transitions: int
+    expanded: int
+    rests: int
+    seconds: float
+    megabytes: int
+    by_rules: int
+    """How many of the transitions were taken by the rules; the others were known."""
+    limit: str | None
+    faults: tuple[Fault, ...]
+    coverage: Coverage
+
+    @property
+    def verdict(self) -> Verdict:
+        """What became of all."""
+        if self.faults:
+            return Verdict.FAIL
+        return Verdict.PASS if self.limit is None else Verdict.INCONCLUSIVE
+
+    def verdicts(self) -> dict[str, Verdict]:
+        """Give what became of each property."""
+        failed = {fault.number for fault in self.faults}
+        other = Verdict.PASS if self.limit is None and not failed else Verdict.INCONCLUSIVE
+        return {number: Verdict.FAIL if number in failed else other for number in PROPERTIES}
+
+
+def explore(
+    bound: Bound,
+    limits: Limits = Limits(),  # noqa: B008
+    progress: Callable[[Searched[State]], None] | None = None,
+) -> Explored:
+    """Explore a bound until all is looked at, something is found, or a limit is reached.
+
+    :param progress: called now and then with what the search has come to
+    """
+    space = CachedSpace(bound)
+    searched = search(space, limits, progress)
+    faults = tuple(
+        Fault(finding.fault, cast([space.choices[number] for number in finding.path])) for finding in searched.findings
+    )
+    return Explored(
+        bound=bound,
+        states=len(searched.states),
+        transitions=searched.transitions,
+        expanded=searched.expanded,
+        rests=searched.rests,
+        seconds=searched.seconds,
+        megabytes=memory(),
+        by_rules=space.misses + space.wholes,
+        limit=searched.limit,
+        faults=faults,
+        coverage=covered(space.stretches()),
+    )

@@ -1,0 +1,56 @@
+"""The plain space: every choice taken by the rules, on whole worlds, and everything asked each time.
+
+It is slow, and there is nothing clever in it. It is there to be agreed with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from probate_conformance.exploring import judging
+from probate_conformance.exploring.bounds import Bound
+from probate_conformance.exploring.walking import SETTLE, Choice, Position, Taken, choices, start, take
+
+
+class PlainSpace:
+    """The positions within a bound, and what leads from each to which."""
+
+    def __init__(self, bound: Bound) -> None:
+        self.bound = bound
+        self.start = start()
+        self.choices: list[Choice] = [SETTLE]
+        self._ids: dict[Choice, int] = {SETTLE: 0}
+        self._shown: list[tuple[int, Taken]] = []
+
+    def successors(self, state: Position) -> list[tuple[int, Position]]:
+        """Give all that can come next: the number of each choice, and where it leads to."""
+        following = []
+        for choice in choices(self.bound, state):
+            number = self._ids.setdefault(choice, len(self.choices))
+            if number == len(self.choices):
+                self.choices.append(choice)
+            taken = take(state, choice)
+            self._shown.append((number, taken))
+            following.append((number, taken.position))
+        return following
+
+    def settles(self, state: Position) -> bool:
+        """Tell whether a position settles."""
+        return state.settling
+
+    def shown(self) -> Iterator[tuple[int, Taken]]:
+        """Give the choices that were taken since this was asked last, each with its number."""
+        yield from self._shown
+        self._shown.clear()
+
+    def judged(self, taken: Taken) -> Iterator[str]:
+        """Give what is wrong with a choice."""
+        return judging.of_a_choice(taken)
+
+    def faults(self, state: Position, *, at_rest: bool) -> Iterator[str]:
+        """Give what is wrong with a position."""
+        for place in range(len(state.world.agents)):
+            yield from judging.of_an_agent(state.world, place)
+        yield from judging.of_the_registries(state.world)
+        if at_rest:
+            yield from judging.at_rest(state)

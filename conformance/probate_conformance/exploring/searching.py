@@ -1,0 +1,220 @@
+"""Searching: breadth first through all positions within a bound, so that what is found is found by the shortest way.
+
+A search ends in one of three ways: all positions were looked at, and then what was not found is not there; something
+was found that should not be; or a limit was reached, of positions, memory or time. A limit is never a pass: what holds
+of the positions that were looked at is *undetermined* of the others.
+
+What a settle may do is looked at as a whole: its steps must not lead back to where they were, or it need not end. That
+is what all that is said about liveness rests on; see ``properties``.
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from array import array
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+
+from probate_conformance.exploring.walking import SETTLE, Choice, Taken
+
+S = TypeVar("S", bound=Hashable)
+
+ENDLESS: Final = "L24: a settle need not end: its steps lead back to where they were"
+_LOOK: Final = 1 << 12
+"""After how many positions limits are looked at."""
+
+
+class Space(Protocol[S]):
+    """What is searched."""
+
+    start: S
+    choices: list[Choice]
+
+    def successors(self, state: S) -> Sequence[tuple[int, S]]:
+        """Give all that can come next: the number of each choice, and where it leads to."""
+        ...
+
+    def settles(self, state: S) -> bool:
+        """Tell whether a state settles."""
+        ...
+
+    def shown(self) -> Iterable[tuple[int, Taken]]:
+        """Give the choices that were not met before, since this was asked last, each with its number."""
+        ...
+
+    def judged(self, taken: Taken) -> Iterator[str]:
+        """Give what is wrong with a choice."""
+        ...
+
+    def faults(self, state: S, *, at_rest: bool) -> Iterable[str]:
+        """Give what is wrong with a state."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a search gives up."""
+
+    states: int | None = None
+    megabytes: int | None = None
+    seconds: float | None = None
+
+    def reached(self, states: int, began: float) -> str | None:
+        """Tell which limit is reached, in words; none if none is."""
+        if self.states is not None and states >= self.states:
+            return f"the limit of {self.states:,} states"
+        if self.megabytes is not None and memory() >= self.megabytes:
+            return f"the limit of {self.megabytes:,} MB"
+        if self.seconds is not None and time.monotonic() - began >= self.seconds:
+            return f"the limit of {self.seconds:g} s"
+        return None
+
+
+def memory() -> int:
+    """Give how many megabytes this process has had at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+class Finding(NamedTuple):
+    """Something that should not be."""
+
+    fault: str
+    path: tuple[int, ...]
+    """The numbers of the choices that lead there."""
+
+
+@dataclass(slots=True)
+class Searched(Generic[S]):
+    """What a search has come to, so far."""
+
+    states: dict[S, int]
+    parents: array[int]
+    by: array[int]
+    """By which choice each state was reached first, from its parent."""
+    transitions: int = 0
+    rests: int = 0
+    expanded: int = 0
+    depth: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    limit: str | None = None
+    """The limit that was reached, in words; none if all was looked at."""
+    seconds: float = 0.0
+
+    @property
+    def whole(self) -> bool:
+        """Whether all was looked at."""
+        return self.limit is None
+
+    def path(self, number: int) -> tuple[int, ...]:
+        """Give the numbers of the choices that lead to a state."""
+        path: list[int] = []
+        while number:
+            path.append(self.by[number])
+            number = self.parents[number]
+        return tuple(reversed(path))
+
+
+class _Steps:
+    """The steps from states that settle, by the number of the state; filled in the order of the states."""
+
+    __slots__ = ("ends", "to")
+
+    def __init__(self) -> None:
+        self.to = array("I")
+        self.ends = array("I", [0])
+
+    def turning(self, states: int) -> int | None:
+        """Give the first state from which steps lead back to itself; none if there is none.
+
+        What nothing leads to any more is on no circle, nor is what leads nowhere any more; what is left after all such
+        have been taken away, again and again, is on a circle or on a way from one to another.
+        """
+        ends, to = self.ends, self.to
+        incoming = array("I", bytes(4 * states))
+        for target in to:
+            incoming[target] += 1
+        free = [state for state in range(len(ends) - 1) if not incoming[state]]
+        left = len(ends) - 1 - len(free)
+        while free:
+            state = free.pop()
+            for place in range(ends[state], ends[state + 1]):
+                target = to[place]
+                incoming[target] -= 1
+                if not incoming[target]:
+                    free.append(target)
+                    left -= 1
+        return None if not left else self._first_on_circle([state for state in range(states) if incoming[state]])
+
+    def _first_on_circle(self, left: Sequence[int]) -> int:
+        for start in left:
+            seen: set[int] = set()
+            ahead = [start]
+            while ahead:
+                state = ahead.pop()
+                for place in range(self.ends[state], self.ends[state + 1]):
+                    if self.to[place] == start:
+                        return start
+                    if self.to[place] not in seen:
+                        seen.add(self.to[place])
+                        ahead.append(self.to[place])
+        raise AssertionError("what is left has a circle")
+
+
+def search(
+    space: Space[S],
+    limits: Limits = Limits(),
+    progress: Callable[[Searched[S]], None] | None = None,
+    *,
+    most: int = 1,
+) -> Searched[S]:
+    """Search a space.
+
+    :param limits: when to give up
+    :param progress: called now and then
+    :param most: after how many findings to stop
+    """
+    began = time.monotonic()
+    states: dict[S, int] = {space.start: 0}
+    order: list[S] = [space.start]
+    searched = Searched(states, array("I", [0]), array("I", [0]))
+    steps = _Steps()
+    settle = space.choices.index(SETTLE)
+    searched.findings += (Finding(fault, ()) for fault in space.faults(space.start, at_rest=True))
+    number = 0
+    while number < len(order) and len(searched.findings) < most:
+        state = order[number]
+        settles = space.settles(state)
+        following = space.successors(state)
+        searched.transitions += len(following)
+        for choice, after in following:
+            target = states.get(after)
+            if target is None:
+                target = states[after] = len(order)
+                order.append(after)
+                searched.parents.append(number)
+                searched.by.append(choice)
+                rests = choice == settle
+                searched.rests += rests
+                for fault in space.faults(after, at_rest=rests):
+                    searched.findings.append(Finding(fault, searched.path(target)))
+            if settles and choice != settle:
+                steps.to.append(target)
+        steps.ends.append(len(steps.to))
+        for choice, taken in space.shown():
+            for fault in space.judged(taken):
+                searched.findings.append(Finding(fault, (*searched.path(number), choice)))
+        number += 1
+        if not number % _LOOK:
+            searched.expanded, searched.seconds = number, time.monotonic() - began
+            if progress is not None:
+                progress(searched)
+            searched.limit = limits.reached(len(order), began)
+            if searched.limit is not None:
+                break
+    searched.expanded = number
+    if searched.limit is None and len(searched.findings) < most and (turning := steps.turning(len(order))) is not None:
+        searched.findings.append(Finding(ENDLESS, searched.path(turning)))
+    searched.seconds = time.monotonic() - began
+    return searched

@@ -1,0 +1,71 @@
+"""The quick way and the plain way come to the same: positions, transitions, and what is at rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from probate_conformance.exploring.bounds import (
+    CANCEL,
+    CHILD,
+    CLEANUP,
+    FLUSH,
+    FULL,
+    MODEL,
+    PLAIN,
+    SETUP,
+    VETO,
+    WITHDRAW,
+    Bound,
+)
+from probate_conformance.exploring.caching import CachedSpace
+from probate_conformance.exploring.plain import PlainSpace
+from probate_conformance.exploring.searching import search
+
+LITTLE = Bound(
+    "little",
+    agents=1,
+    ids=1,
+    prompts=1,
+    calls=1,
+    holds=0,
+    reactions=0,
+    unloads=0,
+    ops=frozenset({"create", "send", "cancel", "dispose"}),
+    made=(PLAIN,),
+    gates=(MODEL, FLUSH, SETUP, CLEANUP),
+    listeners=(CANCEL,),
+)
+
+BOUNDS = {
+    "one agent": LITTLE,
+    "a held gate": replace(LITTLE, holds=1, gates=(FLUSH,)),
+    "a reaction": replace(LITTLE, reactions=1, listeners=(CANCEL, VETO, WITHDRAW)),
+    "an unload": replace(LITTLE, unloads=1, ops=LITTLE.ops | {"unload_owner", "unload_provider"}),
+    "loads": replace(
+        LITTLE, prompts=0, unloads=1, ops=frozenset({"create", "unload_owner", "load_owner", "load_provider"})
+    ),
+    "a full creation": replace(
+        LITTLE, prompts=0, holds=1, gates=(SETUP, CLEANUP), made=(FULL,), ops=frozenset({"create", "abort", "withdraw"})
+    ),
+    "two agents": replace(LITTLE, agents=2, ids=2, prompts=0, ops=frozenset({"create", "dispose"})),
+    "two agents that race": replace(
+        LITTLE, agents=2, ids=2, unloads=1, ops=frozenset({"create", "send", "dispose", "unload_owner"})
+    ),
+    "a child": replace(
+        LITTLE, agents=2, ids=2, prompts=0, calls=0, made=(PLAIN, CHILD), ops=frozenset({"create", "withdraw"})
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_they_come_to_the_same(name: str) -> None:
+    cached, plain = CachedSpace(BOUNDS[name]), PlainSpace(BOUNDS[name])
+    quick, slow = search(cached), search(plain)
+    assert [cached.position_of(state) for state in quick.states] == list(slow.states)
+    assert (quick.transitions, quick.rests) == (slow.transitions, slow.rests)
+    assert quick.findings == slow.findings == []
+    assert quick.whole
+    assert slow.whole
+    assert [cached.choices[number] for number in quick.by[1:]] == [plain.choices[number] for number in slow.by[1:]]
