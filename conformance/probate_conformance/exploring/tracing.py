@@ -18,13 +18,15 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias, overload
 
 from probate_conformance.exploring.normal import NUMBERS, place_of
 from probate_model import machine
-from probate_model.alphabet.editions import EDITION_2026_06
 from probate_model.alphabet.names import Label
 from probate_model.run import Run
-from probate_model.world import Agent, World
+from probate_model.world import Agent, World, new_world
 
 SHARED: Final = tuple(name for name in World._fields if name not in ("edition", "agents", "numbers", "due"))
 """The parts of a world that are of no single agent. The rest is fixed in the normal form, but for the agents."""
+
+
+_BARE: Final = new_world()._replace(numbers=NUMBERS)
 
 
 class TooManyAgents(Exception):
@@ -168,20 +170,11 @@ class TracingRun(Run):
         """The parts that were asked for before they were changed, in order."""
         self.writes: set[str | int] = set()
         """The parts that were changed."""
-        self._begin = machine.begin
+        super().__init__(_BARE, machine.begin)
+        self._parts.clear()
+        self.writes.clear()
         self._agents = _Agents(self)  # type: ignore[assignment]
         self._places = _Places(self)
-        self.edition = EDITION_2026_06
-        self.numbers = NUMBERS
-        self.due = ()
-        self.expected = []
-        self.silences = []
-        self.marks = []
-        self.this = None
-        self.touched = set()
-        self.contained = False
-        self.appending = set()
-        self.late_injections = []
 
     def __getitem__(self, label: Label) -> Agent:
         agent = self.glance(self._places[label])  # type: ignore[index]

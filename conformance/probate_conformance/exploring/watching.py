@@ -17,6 +17,9 @@ from probate_model.alphabet.events import (
     AssistantMessage,
     CancelRequested,
     ContextMessage,
+    InboxClaimed,
+    InboxDiscarded,
+    InboxInserted,
     Logged,
     SessionCreated,
     SessionDisposed,
@@ -125,6 +128,8 @@ def _logged(watch: Watch, event: Logged, breaches: list[str]) -> Watch:
             after = watch
         case UserMessage() | ContextMessage():
             wrong = None if watch.turn else "a message is outside of any turn"
+            after = watch
+        case InboxInserted() | InboxClaimed() | InboxDiscarded():
             after = watch
     if wrong is not None:
         breaches.append(f"L1: {wrong}")
