@@ -13,6 +13,7 @@ from importlib.metadata import version
 from typing import Final, NoReturn, Protocol
 
 from probate_conformance.cli import (
+    acp,
     backends,
     check,
     diff,
@@ -78,6 +79,7 @@ VERBS: Final[tuple[Verb, ...]] = (
     doctor,
     new_adapter,
     diff,
+    acp,
 )
 
 

@@ -21,7 +21,7 @@ import anyio
 from anyio import CancelScope
 
 from probate_reference.calls import Call, leave_frames
-from probate_reference.events import AgentStatus, LogAppended, Status
+from probate_reference.events import AgentError, AgentStatus, LogAppended, Status
 from probate_reference.permissions import Permission
 from probate_reference.reports import log_report
 
@@ -79,6 +79,7 @@ class Bridge:
         self._removals = [
             runtime.events.on(self._hear_log, LogAppended.kind),
             runtime.events.on(self._hear_status, AgentStatus.kind),
+            runtime.events.on(self._hear_error, AgentError.kind),
         ]
         if live is not None:
             self._removals.append(live.on(self._hear_piece))
@@ -172,6 +173,12 @@ class Bridge:
         session = self._sessions.get(event.agent)
         if session is not None and event.status is not Status.RUNNING:
             session.rest()
+
+    def _hear_error(self, event: Event) -> None:
+        assert isinstance(event, AgentError)
+        session = self._sessions.get(event.agent)
+        if session is not None:
+            session.fail(event.error)
 
     def _hear_piece(self, piece: Piece) -> None:
         session = self._sessions.get(piece.agent)

@@ -30,15 +30,17 @@ class Prompt:
     """A prompt that was taken. Its request is answered at the moment when it settles, before anything else can be said.
 
     :ivar turn: the number of its turn, when that has begun
+    :ivar reason: why its turn fails, as far as that is known
     """
 
-    __slots__ = ("_end", "_incoming", "_watermark", "turn")
+    __slots__ = ("_end", "_incoming", "_watermark", "reason", "turn")
 
     def __init__(self, watermark: int, incoming: Incoming) -> None:
         self._watermark = watermark
         self._incoming = incoming
         self._end: Call[None] = Call()
         self.turn: int | None = None
+        self.reason: str | None = None
 
     @property
     def done(self) -> bool:
@@ -72,7 +74,7 @@ class Prompt:
             return
         stop = stop_reason(reason)
         if stop is None:
-            self._incoming.fail(RpcError(ErrorCode.INTERNAL_ERROR, "turn failed"))
+            self._incoming.fail(RpcError(ErrorCode.INTERNAL_ERROR, "turn failed", self.reason))
         else:
             self._incoming.succeed({"stopReason": stop})
         self._end._return(None)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from anyio import create_task_group
 
 from probate_reference.jsonrpc import ConnectionClosed, ErrorCode, RpcError
+from probate_reference.models import ModelFailed
 from probate_reference.permissions import Permission
 from probate_reference.refusals import Refusal
 from probate_reference.signals import CancelCause
@@ -126,6 +127,11 @@ class Session:
         """Show a piece of what the model says, if it belongs to the prompt."""
         if self._prompt is not None and not self._prompt.done and piece.turn == self._prompt.turn:
             self._presentation.piece(piece.text, thought=piece.thought)
+
+    def fail(self, failure: BaseException) -> None:
+        """Remember why the turn of the prompt fails, if the client may know."""
+        if self._prompt is not None and self._is_own_turn() and isinstance(failure, ModelFailed):
+            self._prompt.reason = str(failure)
 
     def rest(self) -> None:
         """Let the prompt settle by the log: the agent is idle, or disposed."""

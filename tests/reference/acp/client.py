@@ -105,7 +105,7 @@ class Client:
     async def _take(self, message: dict[str, Any]) -> None:
         if "method" not in message:
             name = message["id"]
-            assert name not in self.answers, message
+            assert name is None or name not in self.answers, message
             if "error" in message:
                 schema.Error.model_validate(message["error"])
                 self.answers[name] = message["error"]

@@ -1,0 +1,50 @@
+"""``python -m probate_reference acp [CONFIG]``: serve agents to an editor over ACP; ``probate acp`` is the same."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from probate_reference.acp.config import Config, ConfigError, read_config
+from probate_reference.acp.serving import STATED_SECONDS, serve_standard_streams
+from probate_reference.persistence import StorageError
+
+ABOUT = f"""\
+Serve agents over the Agent Client Protocol (version 1) on standard input and output, until the input ends.
+When it does, or when TERM or INT comes, every turn is stopped, the logs are closed on the disk, what tools have
+started is ended, and the process is gone within {STATED_SECONDS:g} seconds.
+"""
+CONFIG_HELP = "a file of TOML; without one, an agent that echoes, has no tools and keeps nothing"
+EXITS = "exit codes: 0 the client has gone, 128+N signal N came, 1 sessions cannot be kept, 2 wrong usage, 70 stuck"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run it.
+
+    :return: the exit code
+    """
+    parser = argparse.ArgumentParser(prog="probate", description="The reference, as a program.", allow_abbrev=False)
+    verbs = parser.add_subparsers(metavar="VERB", required=True)
+    acp = verbs.add_parser("acp", description=ABOUT, epilog=EXITS, help="serve agents to an editor", allow_abbrev=False)
+    acp.add_argument("config", metavar="CONFIG", nargs="?", type=Path, help=CONFIG_HELP)
+    acp.add_argument("--loop", choices=("asyncio", "trio"), default="asyncio", help="the event loop")
+    parsed = parser.parse_args(arguments)
+    try:
+        config = Config() if parsed.config is None else read_config(parsed.config)
+        return serve_standard_streams(config, parsed.loop)
+    except ConfigError as error:
+        return complain(str(error), 2)
+    except StorageError as error:
+        return complain(str(error), 1)
+
+
+def complain(text: str, code: int) -> int:
+    """Say what is wrong, in one sentence."""
+    sys.stderr.write(f"error: {text}\n")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+"""Find processes by a mark that they have inherited, wherever they have gone.
+
+A process group holds together what does not want to leave it. What starts a session of its own, or is started
+by something that did, is not found by the group any more, nor by its parent when that has gone. What is seldom
+thrown away is the environment. So whoever starts somebody else's program puts a variable with a value of its own
+there, and in the end looks whether anybody still has it.
+
+Only Linux lets us read the environment of others; elsewhere nobody is found.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+from typing import Final
+
+__all__ = ("kill_marked", "marked")
+
+MAX_PASSES: Final = 1_000
+"""How often we look again: somebody who forks faster than that cannot be ended by looking."""
+
+
+def marked(name: str, value: str) -> list[int]:
+    """Return the processes that have a variable with a value in their environment, this one left out."""
+    wanted = f"{name}={value}".encode()
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            environment = (path / "environ").read_bytes()
+        except OSError:  # it has gone, or is somebody else's
+            continue
+        if wanted in environment.split(b"\0"):
+            found.append(int(path.name))
+    return [process for process in found if process != os.getpid()]
+
+
+def kill_marked(name: str, value: str) -> int:
+    """Kill them, and those that they start meanwhile, until there are none.
+
+    :return: how many are left, which is none unless they fork without an end
+    """
+    for _ in range(MAX_PASSES):
+        processes = marked(name, value)
+        if not processes:
+            return 0
+        for process in processes:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(process, signal.SIGKILL)
+        os.sched_yield()
+    return len(marked(name, value))
