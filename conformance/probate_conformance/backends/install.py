@@ -1,9 +1,10 @@
 """Put foreign runtimes where the kit can run them.
 
-A runtime from npm is no dependency of a Python package. It is fetched on demand, exactly as its lock file says, into
-a cache folder of the user, and never into the environment that Python runs from. The folder is named by what is to be
-in it, so a new lock is a new folder and an old one is simply not found. It appears at once and whole, by a rename: a
-folder that exists is complete, whatever happened to an earlier attempt. Two installers wait for each other.
+A runtime is no dependency of ours, be it from npm or a wheel of some hundred megabytes. It is fetched on demand,
+exactly as its lock says, into a cache folder of the user, and never into the environment that Python runs from. The
+folder is named by what is to be in it, so a new lock is a new folder and an old one is simply not found. It appears at
+once and whole, by a rename: a folder that exists is complete, whatever happened to an earlier attempt. Two installers
+wait for each other.
 
 No script of any package is run. Node comes from the Python environment if it has one (the extra ``dsh`` brings it),
 together with its npm, so that nothing else has to be there.
@@ -19,8 +20,10 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+import sysconfig
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +35,11 @@ OLDEST_NODE: Final = (22, 19)
 """The oldest Node that the runtimes work with."""
 
 _NPM: Final = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
-_INSTALL_SECONDS: Final = 600
+_PIP: Final = (
+    "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-input", "--no-deps", "--no-compile",
+    "--only-binary=:all:", "--require-hashes",
+)  # fmt: skip
+_INSTALL_SECONDS: Final = 1200
 _TEMPORARY: Final = "unfinished-"
 
 
@@ -86,47 +93,110 @@ class NpmRuntime:
                 f"{self.name} can't be installed: there is no npm",
                 mend="install the extra that brings one: probate[dsh]",
             )
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(folder.parent):
-            if not folder.is_dir():
-                self._fill(folder, node)
+        path = os.pathsep.join((str(node.executable.parent), os.environ.get("PATH", os.defpath)))
+
+        def fill(made: Path) -> None:
+            for name in self.files:
+                shutil.copyfile(self.source / name, made / name)
+            _run((*node.npm, *_NPM), made, self.name, "npm", {**os.environ, "PATH": path})
+
+        _make_whole(folder, fill)
         return folder
 
-    def _fill(self, folder: Path, node: Node) -> None:
+
+@dataclass(frozen=True, slots=True)
+class WheelRuntime:
+    """A runtime that comes as a wheel: a name, and the one wheel that it is, with the platform that this is for.
+
+    The wheel is unpacked by pip, which fetches it from wherever the user's pip does, and refuses any other content.
+    """
+
+    name: str
+    distribution: str
+    version: str
+    sha256: str
+    platform: str
+    """As ``sysconfig`` names it."""
+
+    @property
+    def requirement(self) -> str:
+        """What pip is told to install."""
+        return f"{self.distribution}=={self.version} --hash=sha256:{self.sha256}"
+
+    @property
+    def folder(self) -> Path:
+        """Where it is, or will be, installed."""
+        digest = hashlib.sha256(self.requirement.encode()).hexdigest()
+        return cache_folder() / self.name / digest[:16]
+
+    @property
+    def installed(self) -> bool:
+        """Whether it is installed."""
+        return self.folder.is_dir()
+
+    def install(self) -> Path:
+        """Install it, unless it is installed.
+
+        :return: the folder that holds it
+        :raises BackendAbsent: if it is for another platform, or if pip fails
+        """
+        here = sysconfig.get_platform()
+        if here != self.platform:
+            raise BackendAbsent(
+                f"{self.name} can't be installed: it was locked for {self.platform} only, and this is {here}",
+                mend="check it on a machine of that platform",
+            )
+
+        def fill(made: Path) -> None:
+            lock = made / "requirement.txt"
+            lock.write_text(f"{self.requirement}\n")
+            command = (sys.executable, *_PIP, "--target", str(made), "--requirement", str(lock))
+            _run(command, made, self.name, "pip", dict(os.environ))
+
+        if not self.installed:
+            _make_whole(self.folder, fill)
+        return self.folder
+
+
+def _make_whole(folder: Path, fill: Callable[[Path], None]) -> None:
+    """Fill a folder, unless another process does so meanwhile; it is there once it is full."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with _alone(folder.parent):
+        if folder.is_dir():
+            return
         for left in folder.parent.glob(f"{_TEMPORARY}*"):  # by one that was killed: nobody else is here
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=folder.parent) as temporary:
             made = Path(temporary) / folder.name
             made.mkdir()
-            for name in self.files:
-                shutil.copyfile(self.source / name, made / name)
-            self._run_npm(made, node)
+            fill(made)
             made.rename(folder)
 
-    def _run_npm(self, folder: Path, node: Node) -> None:
-        path = os.pathsep.join((str(node.executable.parent), os.environ.get("PATH", os.defpath)))
-        try:
-            done = subprocess.run(
-                [*node.npm, *_NPM],
-                cwd=folder,
-                env={**os.environ, "PATH": path},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                encoding="utf-8",
-                errors="replace",
-                timeout=_INSTALL_SECONDS,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise BackendAbsent(
-                f"{self.name} can't be installed: {error}", mend="see whether npm works here"
-            ) from error
-        if done.returncode != 0:
-            said = "\n    ".join((done.stderr or done.stdout).strip().splitlines()[-8:]) or "nothing"
-            raise BackendAbsent(
-                f"{self.name} can't be installed: npm ended with exit code {done.returncode} and said\n    {said}",
-                mend="see whether npm can reach its registry from here",
-            )
+
+def _run(command: Sequence[str], folder: Path, what: str, installer: str, environment: Mapping[str, str]) -> None:
+    """Run an installer in the folder that it fills."""
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_INSTALL_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BackendAbsent(
+            f"{what} can't be installed: {error}", mend=f"see whether {installer} works here"
+        ) from error
+    if done.returncode != 0:
+        said = "\n    ".join((done.stderr or done.stdout).strip().splitlines()[-8:]) or "nothing"
+        raise BackendAbsent(
+            f"{what} can't be installed: {installer} ended with exit code {done.returncode} and said\n    {said}",
+            mend=f"see whether {installer} can reach its registry from here",
+        )
 
 
 def cache_folder() -> Path:

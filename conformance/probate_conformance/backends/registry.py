@@ -1,6 +1,7 @@
 """Names for backends: the small language in which a command line says what to check.
 
     reference, dsh ...       what is built in, or announced by an installed package
+    dsh@VERSION              one release of dsh, as packaged for Python
     bad:NAME, bad:NAME@trio  the reference with one known defect
     module:factory           a callable in Python that makes a backend; python:module:factory is the same
     cmd:COMMAND LINE         a program that speaks the line protocol on its standard streams
@@ -27,6 +28,7 @@ from typing import Final, TypeGuard
 
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.dsh import dsh_backend
+from probate_conformance.backends.dsh.releases import RELEASES
 from probate_conformance.backends.model import ModelBackend
 from probate_conformance.backends.process import DEADLINE, ProcessBackend
 from probate_conformance.backends.reference import ReferenceBackend, known_bad
@@ -52,6 +54,13 @@ class BuiltIn:
     """Makes it, given the deadline for one answer in seconds; who needs none takes no notice of it."""
 
 
+def _release_of_dsh(version: str) -> BuiltIn:
+    return BuiltIn(
+        f"release {version} of dsh, as packaged for Python, driven from inside",
+        lambda deadline: dsh_backend(f"dsh@{version}", deadline=deadline),
+    )
+
+
 BUILT_IN: Final[Mapping[str, BuiltIn]] = MappingProxyType(
     {
         "reference": BuiltIn("the reference on asyncio", lambda _: ReferenceBackend("asyncio")),
@@ -63,6 +72,7 @@ BUILT_IN: Final[Mapping[str, BuiltIn]] = MappingProxyType(
             "the agent loop of dsh, as published on npm, in a Node process",
             lambda deadline: dsh_backend(deadline=deadline),
         ),
+        **{f"dsh@{version}": _release_of_dsh(version) for version in RELEASES},
     }
 )
 

@@ -35,6 +35,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "install", help="fetch a foreign runtime", description="Fetch a foreign runtime, unless it is there."
     )
     install.add_argument("name", metavar="NAME", help=", ".join(_INSTALLERS))
+    install.add_argument(
+        "--version",
+        dest="release",
+        metavar="V",
+        help="a release of the packaged runtime of dsh; without it, the packages from npm",
+    )
 
 
 def run(arguments: argparse.Namespace) -> Exit:
@@ -46,7 +52,7 @@ def run(arguments: argparse.Namespace) -> Exit:
     if arguments.action == "install":
         if arguments.name not in _INSTALLERS:
             raise unknown_name("runtime", arguments.name, _INSTALLERS)
-        emit(f"{arguments.name} is installed in {_INSTALLERS[arguments.name]()}\n")
+        emit(f"{arguments.name} is installed in {_INSTALLERS[arguments.name](arguments.release)}\n")
         return Exit.PASS
     style = style_for(sys.stdout, os.environ, no_color=arguments.no_color)
     emit("".join(f"{line}\n" for line in _told(style)))

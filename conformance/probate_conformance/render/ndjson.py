@@ -1,8 +1,7 @@
 """A report as lines of JSON: one part on each line, for programs.
 
-In order: the header; then for each backend its setting, failures, troubles, clauses, what was reached, and
-totals; then the end. A report
-without its last line is not whole.
+In order: the header; then for each backend its setting, failures, troubles, clauses, what was reached, and totals; then
+the end. A report without its last line is not whole.
 """
 
 from __future__ import annotations
@@ -10,9 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Final, TypeAlias
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, ValidationError
 
-from probate_conformance.report import ClauseResult, End, Failure, Header, Reached, Run, Setting, Totals, Trouble
+from probate_conformance.codec import first_error
+from probate_conformance.errors import UsageError
+from probate_conformance.report import (
+    ClauseResult,
+    End,
+    Failure,
+    Header,
+    Reached,
+    Report,
+    Run,
+    Setting,
+    Totals,
+    Trouble,
+)
 
 Part: TypeAlias = Annotated[
     Header | Setting | Failure | Trouble | ClauseResult | Reached | Totals | End, Field(discriminator="part")
@@ -39,3 +51,52 @@ def _parts(run: Run) -> Iterator[Header | Setting | Failure | Trouble | ClauseRe
             yield report.reached
         yield report.totals
     yield run.end
+
+
+def read(text: str, *, where: str) -> Run:
+    """Give the run that lines of JSON tell of.
+
+    :param where: how errors call it
+    :raises UsageError: if it is no report, or not a whole one
+    """
+    parts = [_part(number, line, where) for number, line in enumerate(text.splitlines(), 1)]
+    if len(parts) < 2 or not isinstance(parts[0], Header) or not isinstance(parts[-1], End):
+        raise UsageError("is not a whole report: it has a header first and an end last", where=where, mend=_WRITTEN)
+    reports = []
+    of_one: list[_Of] = []
+    for part in parts[1:-1]:
+        if isinstance(part, Header | End):
+            raise UsageError(f"is not one report: there is another {part.part} in between", where=where, mend=_WRITTEN)
+        of_one.append(part)
+        if isinstance(part, Totals):
+            reports.append(_report(of_one, part, where))
+            of_one = []
+    if of_one:
+        raise UsageError("is not a whole report: a backend has no totals", where=where, mend=_WRITTEN)
+    return Run(header=parts[0], reports=tuple(reports), end=parts[-1])
+
+
+_Of: TypeAlias = Setting | Failure | Trouble | ClauseResult | Reached | Totals
+_WRITTEN: Final = "name a file that `probate check --report FILE` has written to its end"
+
+
+def _part(number: int, line: str, where: str) -> Header | _Of | End:
+    try:
+        return PART.validate_json(line)
+    except ValidationError as error:
+        place, fault = first_error(error)
+        raise UsageError(f"line {number}: {place}: {fault}", where=where, mend=_WRITTEN) from error
+
+
+def _report(parts: list[_Of], totals: Totals, where: str) -> Report:
+    setting = parts[0]
+    if not isinstance(setting, Setting):
+        raise UsageError(f"a backend begins with its {setting.part}", where=where, mend=_WRITTEN)
+    return Report(
+        setting=setting,
+        failures=tuple(part for part in parts if isinstance(part, Failure)),
+        troubles=tuple(part for part in parts if isinstance(part, Trouble)),
+        clauses=tuple(part for part in parts if isinstance(part, ClauseResult)),
+        reached=next((part for part in parts if isinstance(part, Reached)), None),
+        totals=totals,
+    )

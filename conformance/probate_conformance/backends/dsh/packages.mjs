@@ -3,7 +3,7 @@
 export { Context } from '@deepseek-ai/cordis'
 export { AgentRegistry } from '@deepseek-ai/dsh-agent'
 export { AgentLoop } from '@deepseek-ai/dsh-agent-loop'
-export { LlmRuntime } from '@deepseek-ai/dsh-llm'
+export { LlmAdapter, LlmError, LlmRuntime, createUserMessage } from '@deepseek-ai/dsh-llm'
 export { SessionStore } from '@deepseek-ai/dsh-session'
 export { SystemPrompt } from '@deepseek-ai/dsh-system-prompt'
 export { ToolRuntime } from '@deepseek-ai/dsh-tools'
