@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Final
 
-from probate_conformance.backends.dsh import dsh_backend, install_dsh
+from probate_conformance.backends.dsh import NAMES, dsh_backend, install_dsh
 from probate_conformance.backends.registry import BUILT_IN, GROUP, announced
 from probate_conformance.cli.options import add_color
 from probate_conformance.cli.output import emit
@@ -60,18 +60,19 @@ def run(arguments: argparse.Namespace) -> Exit:
 
 
 def _told(style: Style) -> Iterator[str]:
-    missing = None
-    try:
-        dsh_backend()
-    except BackendAbsent as absent:
-        missing = absent
+    missing: dict[str, BackendAbsent] = {}
+    for name in NAMES:
+        try:
+            dsh_backend(name)
+        except BackendAbsent as absent:
+            missing[name] = absent
     yield style.ink("installed", Ink.BOLD)
-    rows = [(name, one.summary) for name, one in BUILT_IN.items() if not (name == "dsh" and missing)]
+    rows = [(name, one.summary) for name, one in BUILT_IN.items() if name not in missing]
     rows += [(name, f"announced by an installed package: {point.value}") for name, point in announced().items()]
     yield from table(rows, style)
     if missing:
         yield ""
         yield style.ink("not installed", Ink.BOLD)
-        yield from table([("dsh", f"{BUILT_IN['dsh'].summary}: {missing.what}; {missing.mend}")], style)
+        yield from table([(name, f"{absent.what}; {absent.mend}") for name, absent in missing.items()], style)
     yield ""
     yield from wrapped(f"A package announces its own by an entry point of the group {GROUP!r}.", 0)

@@ -2,11 +2,38 @@
 
 from __future__ import annotations
 
-from probate_model.alphabet.events import Event, Raised, Returned, ScopeCleanup, SessionStarted, Settled, Snapshot
+from probate_model.alphabet.events import (
+    AgentError,
+    Event,
+    Logged,
+    Raised,
+    Returned,
+    ScopeCleanup,
+    SessionStarted,
+    Settled,
+    Signalled,
+    Snapshot,
+    StatusChanged,
+)
 from probate_model.alphabet.gates import OK, Gate, GateKind, GateOutcome
 from probate_model.alphabet.items import Action, Hold, Pattern, React, Release, WorldSpec
-from probate_model.alphabet.names import AgentId, Label, OwnerName
-from probate_model.alphabet.ops import Abort, By, ByOwner, Create, CreationSignal, Dispose, Look, Setup, Withdraw
+from probate_model.alphabet.names import AgentId, Label, OwnerName, Text
+from probate_model.alphabet.ops import (
+    Abort,
+    By,
+    ByOwner,
+    Cancel,
+    Cause,
+    Create,
+    CreationSignal,
+    Dispose,
+    Inject,
+    Look,
+    Send,
+    Setup,
+    Steer,
+    Withdraw,
+)
 
 HOST, SIDE = OwnerName("host"), OwnerName("side")
 WORLD = WorldSpec(owners=(HOST, SIDE))
@@ -57,6 +84,22 @@ def abort(label: str, creation: str) -> Abort:
     return Abort(Label(label), Label(creation))
 
 
+def send(label: str, agent: str, text: str) -> Send:
+    return Send(Label(label), Label(agent), Text(text))
+
+
+def steer(label: str, agent: str, text: str) -> Steer:
+    return Steer(Label(label), Label(agent), Text(text))
+
+
+def inject(label: str, agent: str, text: str) -> Inject:
+    return Inject(Label(label), Label(agent), Text(text))
+
+
+def cancel(label: str, agent: str, cause: Cause = Cause.USER) -> Cancel:
+    return Cancel(Label(label), Label(agent), cause)
+
+
 def told(event: Event) -> str:
     """Tell an event in a few words."""
     match event:
@@ -69,6 +112,15 @@ def told(event: Event) -> str:
             return f"cleanup {creation}"
         case SessionStarted(agent, source):
             return f"session-start {agent} {source}"
+        case StatusChanged(status=status):
+            return status
+        case AgentError(step=step, source=source):
+            return f"error {step} {source}"
+        case Signalled(turn=turn, cause=cause):
+            return f"signal {turn} {cause}"
+        case Logged(record=record):
+            fields = (getattr(record, name) for name in record.__slots__ if name != "record")
+            return " ".join((record.record, *(str(field) for field in fields if field is not None)))
         case _:
             return f"{event.event} {event.agent}"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from probate_conformance.backends import dsh
 from probate_conformance.backends.dsh import DshBackend
 from probate_conformance.backends.install import find_node
 from probate_conformance.errors import BackendBroke
@@ -14,19 +15,24 @@ from probate_conformance.wire import Burst, Open, Quiet
 from tests.conformance.backends.children import talk
 from tests.conformance.backends.shorthand import WORLD, create, told
 
+ADAPTER = Path(dsh.__file__).parent / "adapter.mjs"
+
 STUB = """
 export class Context {
   ctx = this
   fiber = { dispose() {} }
   sessions = { list: () => [] }
+  llm = { registerAdapter() {} }
+  tools = { register() {} }
   agents = { list: () => [], roots: () => [], create: (options) => create(this, options) }
   listeners = {}
   plugin() { return { ctx: this, dispose() {} } }
   get() { return { ownership: { liveAgents: this.teardowns ?? [] } } }
   on(name, listener) { this.listeners[name] = listener }
 }
-export class AgentLoop {}
+export class AgentLoop { static inject = [] }
 export class AgentRegistry {}
+export class LlmAdapter {}
 export class LlmRuntime {}
 export class SessionStore {}
 export class SystemPrompt {}
@@ -46,7 +52,7 @@ class TestAdapter:
         package = folder / "node_modules" / "@deepseek-ai" / "dsh-agent-loop"
         package.mkdir(parents=True)
         (package / "package.json").write_text('{"version": "0"}')
-        with DshBackend(find_node().executable, folder) as backend:
+        with DshBackend("stub", (str(find_node().executable), str(ADAPTER), str(folder))) as backend:
             _, answer = backend.converse(talk(Open(world=WORLD), Burst(items=(create("c"),))))
         if isinstance(answer, BackendBroke):
             return str(answer)

@@ -9,19 +9,22 @@ import pytest
 from probate_conformance.backends.dsh import DshBackend
 from probate_conformance.generation import Palette, generate
 from probate_conformance.lockstep import Exchange, Verdict, examine
+from probate_conformance.manifest import OP_NAMES
 from probate_conformance.view import view_of
 from probate_conformance.wire import Burst, Close, Open, Quiet
-from probate_model.alphabet.gates import FAIL, OK, THROW
-from probate_model.alphabet.items import BurstItem, Plan, Reject, Throw, WorldSpec
+from probate_model.alphabet.events import EVENT_KINDS, Logged
+from probate_model.alphabet.gates import ERROR, FAIL, OK, TEXT, THROW, GateKind, GateOutcome, Temper
+from probate_model.alphabet.items import BurstItem, Hold, Plan, Reject, Throw, WorldSpec
 from probate_model.alphabet.items import Open as OpenGate
-from probate_model.alphabet.names import THIS, Label, OwnerName, Tag
+from probate_model.alphabet.names import BAD_TEXT, THIS, Label, OwnerName, Tag
 from probate_model.alphabet.ops import (
     Abort,
+    AwaitIdle,
     ByAgent,
+    Cause,
     CreationSignal,
     Dispose,
     LoadOwner,
-    LoadProvider,
     UnloadOwner,
     UnloadProvider,
 )
@@ -31,15 +34,19 @@ from tests.conformance.backends.shorthand import (
     SIDE,
     WORLD,
     abort,
+    cancel,
     create,
     dispose,
     gate,
     gone,
     hold,
+    inject,
     look,
     published,
     react,
     release,
+    send,
+    steer,
     told,
     withdraw,
 )
@@ -62,17 +69,11 @@ class TestManifest:
         assert (manifest.name, manifest.version, manifest.language) == ("dsh", "0.1.0-rc.8", "javascript")
         assert any("withdraw" in note.lower() for note in manifest.notes)
 
-    def test_claims_the_life_of_an_agent(self, dsh: DshBackend) -> None:
+    def test_claims_all_of_the_core_but_flushes_and_a_second_provider(self, dsh: DshBackend) -> None:
         palette = Palette.of(dsh.manifest.unclaimed)
-        assert palette.gates == {"setup", "cleanup"}
-        assert palette.ops == {
-            "create", "abort", "withdraw", "dispose", "look",
-            "unload_owner", "load_owner", "unload_provider",
-        }  # fmt: skip
-        assert palette.events == {
-            "session/created", "agent/created", "agent/session-start", "agent/disposed", "session/disposed",
-            "scope/cleanup", "settled",
-        }  # fmt: skip
+        assert set(GateKind) - palette.gates == {GateKind.FLUSH, GateKind.LOAD}
+        assert set(OP_NAMES) - palette.ops == {"resume", "load_provider"}
+        assert set(EVENT_KINDS) == palette.events
 
 
 class TestCreate:
@@ -111,11 +112,8 @@ class TestCreate:
         assert void == ["l returned agents -; roots -; sessions -"]
 
     def test_no_provider(self, dsh: DshBackend) -> None:
-        refused, loaded = run(
-            dsh, (create("c"),), (LoadProvider(Label("l")), create("e")), world=WorldSpec((HOST,), provider=False)
-        )
+        (refused,) = run(dsh, (create("c"),), world=WorldSpec((HOST,), provider=False))
         assert refused == ["c raised provider-inactive"]
-        assert loaded == ["l returned", *published("x#1", "e")]
 
 
 class TestSignal:
@@ -301,6 +299,131 @@ class TestWithdraw:
         assert released[-1] == "d returned"
 
 
+class TestTurns:
+    def turn(self, dsh: DshBackend, *bursts: tuple[BurstItem, ...]) -> list[list[str]]:
+        """Run bursts on one agent, and tell the events of each."""
+        return run(dsh, (create("c"),), *bursts)[1:]
+
+    def test_one(self, dsh: DshBackend) -> None:
+        (turn,) = self.turn(dsh, (send("s", "c", "hi"),))
+        assert turn == [
+            "inbox/inserted next-turn hi",
+            "running",
+            "turn/start 1 message",
+            "inbox/claimed next-turn 1",
+            "s returned",
+            "step/start 1 1",
+            "user/message hi",
+            "assistant/message c:1",
+            "step/end 1 1",
+            "turn/end 1 completed",
+            "idle",
+        ]
+
+    def test_tools_run_in_order(self, dsh: DshBackend) -> None:
+        planned = Plan(gate("model", "c"), (GateOutcome("tools:2"),)), Plan(gate("tool", "c"), (OK, ERROR))
+        (turn,) = self.turn(dsh, (*planned, send("s", "c", "hi")))
+        assert turn[turn.index("assistant/message c:1") :] == [
+            "assistant/message c:1",
+            "tool/call 1",
+            "tool/result 1 ok",
+            "tool/call 2",
+            "tool/result 2 error",
+            "step/end 1 1",
+            "step/start 1 2",
+            "assistant/message c:2",
+            "step/end 1 2",
+            "turn/end 1 completed",
+            "idle",
+        ]
+
+    @pytest.mark.parametrize(
+        ("outcome", "ends"),
+        [
+            ("max-tokens", ["assistant/message c:1", "step/end 1 1", "turn/end 1 max-tokens", "idle"]),
+            ("max-tokens+tools:2", ["assistant/message c:1", "step/end 1 1", "turn/end 1 max-tokens", "idle"]),
+            ("error", ["user/message hi", "step/end 1 1", "error 1 model", "turn/end 1 error", "idle"]),
+        ],
+    )
+    def test_model(self, outcome: str, ends: list[str], dsh: DshBackend) -> None:
+        (turn,) = self.turn(dsh, (Plan(gate("model", "c"), (GateOutcome(outcome),)), send("s", "c", "hi")))
+        assert turn[-len(ends) :] == ends
+
+    def test_prepare_throws(self, dsh: DshBackend) -> None:
+        (turn,) = self.turn(dsh, (Plan(gate("prepare", "c"), (THROW,)), send("s", "c", "hi")))
+        assert turn[-3:] == ["error 0 internal", "turn/end 1 error", "idle"]
+
+    @pytest.mark.parametrize("kind", ["model", "tool"])
+    def test_body_that_honours_its_signal_ends_by_itself(self, kind: str, dsh: DshBackend) -> None:
+        tools = Plan(gate("model", "c"), (GateOutcome("tools:1" if kind == "tool" else "text"),))
+        held, cancelled = self.turn(dsh, (tools, hold(kind, "c"), send("s", "c", "hi")), (cancel("k", "c"),))
+        assert held[-1] == ("tool/call 1" if kind == "tool" else "user/message hi")
+        assert cancelled[:2] == ["signal 1 user", "k returned"]
+        assert cancelled[-3:] == ["step/end 1 1", "turn/end 1 aborted user", "idle"]
+
+    @pytest.mark.parametrize("kind", ["model", "tool"])
+    def test_deaf_body_goes_on_until_it_is_released(self, kind: str, dsh: DshBackend) -> None:
+        tools = Plan(gate("model", "c"), (GateOutcome("tools:1" if kind == "tool" else "text"),))
+        _, cancelled, released = self.turn(
+            dsh,
+            (tools, Hold(gate(kind, "c"), Temper.DEAF), send("s", "c", "hi")),
+            (cancel("k", "c", Cause.PARENT),),
+            (release(kind, "c", OK if kind == "tool" else TEXT),),
+        )
+        assert cancelled == ["signal 1 parent", "k returned"]
+        assert released[-3:] == ["step/end 1 1", "turn/end 1 aborted parent", "idle"]
+
+    def test_signal_is_heard_by_reactions(self, dsh: DshBackend) -> None:
+        _, cancelled = self.turn(
+            dsh,
+            (hold("model", "c"), send("s", "c", "hi"), react("r", "signal", look("r.0"), Throw(Tag("no")))),
+            (react("q", "signal", look("q.0"), Reject(Tag("no")), cause="user"), cancel("k", "c")),
+        )
+        assert [line.split()[0] for line in cancelled[:4]] == ["signal", "r.0", "q.0", "k"]
+
+    def test_steering_and_context_wait_for_the_next_step(self, dsh: DshBackend) -> None:
+        held, said, released = self.turn(
+            dsh,
+            (hold("model", "c"), send("s", "c", "hi")),
+            (steer("t", "c", "left"), inject("i", "c", "sunny")),
+            (release("model", "c", TEXT),),
+        )
+        assert held[-1] == "user/message hi"
+        assert said == ["inbox/inserted next-step left", "t returned", "inbox/inserted next-step sunny", "i returned"]
+        assert {"step/start 1 2", "user/message left", "user/message sunny"} <= set(released)
+
+    def test_context_wakes_nobody(self, dsh: DshBackend) -> None:
+        injected, idle = self.turn(dsh, (inject("i", "c", "sunny"),), (AwaitIdle(Label("w"), Label("c")),))
+        assert injected == ["inbox/inserted next-step sunny", "i returned"]
+        assert idle == ["w returned"]
+
+    def test_content_that_can_not_be_kept(self, dsh: DshBackend) -> None:
+        (refused,) = self.turn(dsh, (send("s", "c", BAD_TEXT),))
+        assert refused == ["s raised invalid-content"]
+
+    def test_input_from_inside_of_an_append(self, dsh: DshBackend) -> None:
+        (turn,) = self.turn(
+            dsh, (react("r", "log", inject("r.0", "c", "late"), record="turn/start"), send("s", "c", "hi"))
+        )
+        assert turn[2:4] == ["turn/start 1 message", "r.0 raised reentrant"]
+
+    def test_waiter(self, dsh: DshBackend) -> None:
+        waiter = AwaitIdle(Label("w"), Label("c"))
+        held, released = self.turn(
+            dsh, (hold("model", "c"), send("s", "c", "hi"), waiter), (release("model", "c", TEXT),)
+        )
+        assert "w returned" not in held
+        assert released[-2:] == ["idle", "w returned"]
+
+    def test_records_have_numbers_without_a_gap(self, dsh: DshBackend) -> None:
+        bursts = Burst(items=(create("c"),)), Burst(items=(send("s", "c", "hi"), send("t", "c", "ho")))
+        _, _, quiet, _ = dsh.converse(talk(Open(world=WORLD), *bursts, Close()))
+        assert isinstance(quiet, Quiet)
+        numbers = [event.seq for event in quiet.events if isinstance(event, Logged)]
+        assert numbers == list(range(len(numbers)))
+        assert len(numbers) > 10
+
+
 class TestOwners:
     def test_unload_is_joined(self, dsh: DshBackend) -> None:
         unload = [UnloadOwner(Label(f"u{number}"), HOST) for number in range(4)]
@@ -326,9 +449,7 @@ class TestOwners:
         assert {"u returned", *published("x#1", "c")} <= set(seen)
 
     def test_load_of_what_is_active_is_void(self, dsh: DshBackend) -> None:
-        (seen,) = run(
-            dsh, (LoadOwner(Label("l"), HOST), LoadProvider(Label("p")), LoadOwner(Label("n"), OwnerName("?")))
-        )
+        (seen,) = run(dsh, (LoadOwner(Label("l"), HOST), LoadOwner(Label("n"), OwnerName("?"))))
         assert seen == []
 
     def test_pending_creation_ends_with_its_owner(self, dsh: DshBackend) -> None:
@@ -352,26 +473,6 @@ class TestProvider:
         )
         assert set(ended) == {*gone("x#1"), *gone("y#1"), "u returned", "u2 returned"}
         assert refused == ["r raised provider-inactive"]
-
-    def test_load_and_create_in_one_burst(self, dsh: DshBackend) -> None:
-        bursts: list[tuple[BurstItem, ...]] = []
-        for number in range(3):
-            load = LoadProvider(Label(f"l{number}"))
-            bursts += [(UnloadProvider(Label(f"u{number}")),), (load, create(f"c{number}"))]
-        told_of = run(dsh, *bursts)
-        for number in range(3):
-            assert told_of[2 * number + 1] == [f"l{number} returned", *published(f"x#{number + 1}", f"c{number}")]
-
-    def test_unload_and_load_in_one_burst(self, dsh: DshBackend) -> None:
-        seen, created, ended = run(
-            dsh,
-            (self.UNLOAD, LoadProvider(Label("l")), UnloadProvider(Label("u2")), LoadProvider(Label("l2"))),
-            (create("c"),),
-            (UnloadProvider(Label("u3")),),
-        )
-        assert sorted(seen) == ["l returned", "l2 returned", "u returned", "u2 returned"]
-        assert created == published("x#1", "c")
-        assert ended == gone("x#1", "u3")
 
     def test_unknown_names_are_kept_once(self, dsh: DshBackend) -> None:
         _, quiet, calm, _ = dsh.converse(talk(Open(world=WORLD), Burst(items=(self.UNLOAD,)), Burst(items=()), Close()))

@@ -1,18 +1,24 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
+import sysconfig
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
 from probate_conformance.backends import install as install_module
-from probate_conformance.backends.dsh import PACKAGES, dsh_backend
-from probate_conformance.backends.install import Node, NpmRuntime, cache_folder, find_node
-from probate_conformance.errors import BackendAbsent, Exit
+from probate_conformance.backends.dsh import PACKAGES, dsh_backend, install_dsh
+from probate_conformance.backends.dsh.releases import RELEASES
+from probate_conformance.backends.install import Node, NpmRuntime, WheelRuntime, cache_folder, find_node
+from probate_conformance.errors import BackendAbsent, Exit, UsageError
 from tests.conformance.backends.children import Fifo
 
 
@@ -171,4 +177,59 @@ class TestDshPackages:
         assert all(version[0].isdigit() for version in pinned.values())
 
     def test_files_are_there(self) -> None:
-        assert {*PACKAGES.files, "adapter.mjs"} <= set(os.listdir(PACKAGES.source))
+        assert {*PACKAGES.files, "adapter.mjs", "plugin.mjs"} <= set(os.listdir(PACKAGES.source))
+
+
+class TestWheel:
+    HERE = sysconfig.get_platform()
+
+    def toy(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WheelRuntime:
+        """Give a wheel of one file, which pip finds in a folder and nowhere else."""
+        wheel = tmp_path / "toy_runtime-1.0-py3-none-any.whl"
+        with ZipFile(wheel, "w") as archive:
+            archive.writestr("toy/runtime", "it runs")
+            archive.writestr(
+                "toy_runtime-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: toy-runtime\nVersion: 1.0\n"
+            )
+            archive.writestr("toy_runtime-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+            archive.writestr("toy_runtime-1.0.dist-info/RECORD", "toy/runtime,,\n")
+        monkeypatch.setenv("PIP_NO_INDEX", "1")
+        monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        return WheelRuntime("toy@1.0", "toy-runtime", "1.0", digest, self.HERE)
+
+    def test_installs_once(self, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        toy = self.toy(tmp_path, monkeypatch)
+        folder = toy.install()
+        assert folder.parent == cache / "toy@1.0"
+        assert (folder / "toy" / "runtime").read_text() == "it runs"
+        monkeypatch.setattr(sys, "executable", "/nowhere/python")
+        assert toy.install() == folder
+
+    def test_other_content_is_refused(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        toy = replace(self.toy(tmp_path, monkeypatch), sha256="0" * 64)
+        with pytest.raises(BackendAbsent, match=r"toy@1\.0 can't be installed: pip ended with exit code 1"):
+            toy.install()
+        assert not toy.installed
+
+    def test_other_platform(self) -> None:
+        toy = WheelRuntime("toy@1.0", "toy-runtime", "1.0", "0" * 64, "plan9-vax")
+        with pytest.raises(BackendAbsent, match=f"locked for plan9-vax only, and this is {self.HERE}"):
+            toy.install()
+
+
+class TestReleases:
+    def test_each_is_locked(self) -> None:
+        assert list(RELEASES) == ["0.1.0rc6", "0.1.0rc7", "0.1.1rc1", "0.1.2rc1", "0.1.5rc1", "0.2.1rc2"]
+        assert len({release.folder for release in RELEASES.values()}) == len(RELEASES)
+        assert all(re.fullmatch("[0-9a-f]{64}", release.sha256) for release in RELEASES.values())
+
+    def test_absent(self) -> None:
+        with pytest.raises(BackendAbsent) as raised:
+            dsh_backend("dsh@0.2.1rc2")
+        assert str(raised.value).endswith("probate backends install dsh --version 0.2.1rc2")
+
+    def test_unknown(self) -> None:
+        with pytest.raises(UsageError) as raised:
+            install_dsh("0.2.1rc1")
+        assert str(raised.value).startswith("unknown release of dsh '0.2.1rc1'\n  did you mean '0.2.1rc2'?")
