@@ -31,25 +31,24 @@ export class Gates {
    * @param kind the kind of gate
    * @param creation the label of the creation that arrives
    * @param signal what ends the wait of a body that honours it; none for a body without one
-   * @param heard told, inside its dispatch, that the signal fired while the body waited
+   * @param heard told, inside its dispatch, that the signal of a body fired that has waited or waits
    */
   arrive(kind, creation, signal, heard) {
     const gate = this.#get({ kind, creation })
     if (!gate.held) return Promise.resolve(gate.plan.shift() ?? gate.usual)
     const { deaf } = gate
-    return new Promise((resolve) => {
-      const hear = () => {
-        if (!deaf) gate.waiting.splice(gate.waiting.indexOf(go), 1)
-        heard?.()
-        if (!deaf) resolve(ABORTED)
+    const { promise, resolve: go } = Promise.withResolvers()
+    gate.waiting.push(go)
+    const hear = () => {
+      const place = gate.waiting.indexOf(go)
+      if (!deaf && place >= 0) {
+        gate.waiting.splice(place, 1)
+        go(ABORTED)
       }
-      const go = (outcome) => {
-        signal?.removeEventListener('abort', hear)
-        resolve(outcome)
-      }
-      gate.waiting.push(go)
-      signal?.addEventListener('abort', hear, { once: true })
-    })
+      heard?.()
+    }
+    signal?.addEventListener('abort', hear, { once: true })
+    return promise
   }
 
   plan(item) {

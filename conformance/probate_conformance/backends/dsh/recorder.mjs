@@ -24,6 +24,9 @@ const HOOKS = new Set([
   'tools/pre-execute',
 ])
 
+/** The records by which a body has ended, whatever it gave. */
+const ENDS_OF_BODIES = new Set(['assistant/message', 'tool/result', 'step/end'])
+
 export class Recorder {
   #context
   #events
@@ -154,6 +157,7 @@ export class Recorder {
     const record = recordOf(event)
     if (!record && !isOutside(event)) this.#unknown.add(`${RECORD} ${event.type}`)
     if (record?.record === 'turn/start') creation.turn = record.turn
+    if (ENDS_OF_BODIES.has(record?.record)) creation.inFlight = undefined
     const row = record && { event: 'log', agent: creation.ref, seq: creation.records++, record }
     this.#records.set(event, row)
     return row

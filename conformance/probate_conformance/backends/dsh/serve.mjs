@@ -23,7 +23,7 @@ export async function serve(packages, version) {
   globalThis.fetch = net.Socket.prototype.connect = () => {
     throw new Error('the adapter reaches no network')
   }
-  const manifest = manifestOf(packages, version)
+  const manifest = manifestOf(version)
   let world
 
   async function answer(line) {
@@ -47,6 +47,7 @@ export async function serve(packages, version) {
   }
 
   for (const event of ['unhandledRejection', 'uncaughtException']) {
+    process.removeAllListeners(event) // those of the runtime that we are in end it
     process.on(event, (error) => {
       if (world) world.fail(error)
       else throw error

@@ -6,8 +6,8 @@
  * shape is the same in every release that we know. What has no word here is kept: its name goes into the report.
  */
 
-/** How dsh says each refusal; it gives almost none of them a code. */
-const REFUSALS = [
+/** How dsh says why it refuses a creation; it gives almost none of the reasons a code. */
+const OF_CREATION = [
   ['owner-inactive', /^cannot create effect on inactive context$/],
   ['owner-inactive', /^cannot get (required service|property) "agents"/],
   ['provider-inactive', /^no agent factory registered/],
@@ -17,9 +17,16 @@ const REFUSALS = [
   ['lifecycle-disposed', /^agent ".*" lifecycle disposed$/s],
   ['id-exists', /^session ".*" already exists$/s],
   ['id-exists', /^agent ".*" is already registered$/s],
+]
+
+/** How it says why it refuses input. */
+const OF_INPUT = [
   ['invalid-content', /carries non-JSON-serializable data$/],
   ['reentrant', /^session append cannot reenter /],
 ]
+
+/** How it says each refusal, by the op that is refused; what it says otherwise is no refusal. */
+const REFUSALS = { create: OF_CREATION, send: OF_INPUT, steer: OF_INPUT, inject: OF_INPUT }
 
 /** An error of ours, known again by identity whatever it goes through. */
 export class Scripted extends Error {
@@ -30,11 +37,11 @@ export class Scripted extends Error {
   }
 }
 
-/** Give the code of the alphabet for an error that a call ended with. */
-export function codeOf(error) {
+/** Give the code of the alphabet for an error that a call of an op ended with. */
+export function codeOf(op, error) {
   if (error instanceof Scripted) return error.scripted
   const message = String(error?.message ?? error)
-  return REFUSALS.find(([, pattern]) => pattern.test(message))?.[0] ?? 'unspecified'
+  return REFUSALS[op]?.find(([, pattern]) => pattern.test(message))?.[0] ?? 'unspecified'
 }
 
 /** Who speaks, as dsh is told it. What it logs of others is no message of the kit's. */

@@ -132,8 +132,7 @@ export class World {
       case 'withdraw': {
         const creation = find(item.creation)
         if (!creation || refused(creation)) return
-        if (creation.begun && !creation.withdraw) throw new Error(`${item.creation} can't be withdrawn: it is not tracked`)
-        creation.withdraw?.().catch((error) => this.fail(error))
+        this.#withdraw(creation)
         return this.#settle(item.label)
       }
       case 'send':
@@ -143,20 +142,20 @@ export class World {
         return this.#say(item, agentOf(item.agent), item.item)
       case 'cancel': {
         const agent = agentOf(item.agent)
-        return agent && this.#call(item.label, () => agent.cancel({ kind: item.cause }))
+        return agent && this.#call(item, () => agent.cancel({ kind: item.cause }))
       }
       case 'await_idle': {
         const agent = agentOf(item.agent)
-        return agent && this.#await(item.label, agent.whenIdle())
+        return agent && this.#await(item, agent.whenIdle())
       }
       case 'dispose': {
         const creation = withHandle(item.agent)
-        return creation && this.#await(item.label, creation.handle.dispose())
+        return creation && this.#await(item, creation.handle.dispose())
       }
       case 'unload_owner':
-        return this.#unload(item.label, this.#owners.get(item.owner))
+        return this.#unload(item, this.#owners.get(item.owner))
       case 'unload_provider':
-        return this.#unload(item.label, this.#provider)
+        return this.#unload(item, this.#provider)
       case 'load_owner':
         if (!this.#owners.get(item.owner)?.unload) return
         this.#owners.set(item.owner, this.#mountOwner(item.owner))
@@ -180,52 +179,53 @@ export class World {
    * cleanup is registered.
    *
    * A creation can be withdrawn before its handle is returned by the teardown that dsh keeps for it, and exports nowhere:
-   * that is taken from the factory, and checked to be the one that the handle carries once it is there.
+   * that is taken from the factory, which has just put it there when it calls the setup, and checked to be the one that
+   * the handle carries once it is there.
    */
   #create(item, by) {
     const creation = { label: item.label, id: item.id, records: 0, answers: 0, turn: 0, begun: false, bound: false }
     this.#creations.set(item.label, creation)
     if (item.signal !== 'none') creation.controller = new AbortController()
     if (item.signal === 'pre-aborted') creation.controller.abort(new Scripted('aborted'))
-    const known = this.#teardowns()
-    const track = () => {
-      creation.withdraw ??= [...this.#teardowns()].find((teardown) => !known.has(teardown))
-    }
     const returns = by.agents.create({
       sessionId: item.id,
       agentOptions: ROUTE,
       ...(by.agent && { parentAgent: by.agent }),
       ...(creation.controller && { signal: creation.controller.signal }),
       setup: (context, agent = context.agent) => {
-        track()
         creation.begun = true
         creation.agent = agent
         creation.agents = context.agents // as its receiver has it, children are made on this agent's behalf
+        creation.teardown = [...context.get('agentLoop').ownership.liveAgents].at(-1)
         this.#recorder.belongs(creation, agent)
         if (item.cleanup) context.effect(() => () => this.#cleanUp(item.label))
-        return item.setup === 'plain' ? this.#setUp(item.label) : undefined
+        if (creation.withdrawn) this.#withdraw(creation)
+        if (item.setup !== 'plain') return undefined
+        const set = this.#setUp(item.label)
+        set.catch(() => {}) // of a creation that was ended meanwhile, dsh leaves it to the process
+        return set
       },
     })
-    track()
     const arrived = returns.then((handle) => {
-      if (creation.withdraw && handle.dispose !== creation.withdraw) this.fail(new Error('withdraw is not dispose'))
+      if (handle.dispose !== creation.teardown) this.fail(new Error('withdraw is not dispose'))
       creation.handle = handle
       return creation.ref
     })
-    this.#await(item.label, arrived)
+    this.#await(item, arrived)
   }
 
-  /** Give the teardowns of all that the provider has made, each the very function that a handle carries as dispose. */
-  #teardowns() {
-    return new Set(this.#root.get('agentLoop', false)?.ownership.liveAgents)
+  /** Withdraw a creation; one that dsh has not prepared yet, as soon as it has. */
+  #withdraw(creation) {
+    creation.withdrawn = true
+    creation.teardown?.().catch(() => {}) // told to whoever disposes of it; a withdraw has returned
   }
 
   /** Give an agent something to read. */
-  #say({ label, text }, agent, verb) {
+  #say(item, agent, verb) {
     if (!agent) return
-    const good = this.#packages.createUserMessage({ content: [{ type: 'text', text }], source: USER })
-    const message = text === '!bad' ? { ...good, content: [{ type: 'text', text: NOT_KEPT }] } : good
-    this.#call(label, () => agent[verb](message))
+    const good = this.#packages.createUserMessage({ content: [{ type: 'text', text: item.text }], source: USER })
+    const message = item.text === '!bad' ? { ...good, content: [{ type: 'text', text: NOT_KEPT }] } : good
+    this.#call(item, () => agent[verb](message))
   }
 
   /** Install a listener that acts once, at the nth match. What it throws, it throws at dsh. */
@@ -275,8 +275,12 @@ export class World {
     )
   }
 
+  /** A body is in flight until the record of its end: what it gives is on its way meanwhile, and a signal cuts it off. */
   #body(kind, creation, signal) {
-    return this.#gates.arrive(kind, creation.label, signal, () => this.#recorder.signal(creation, signal.reason.kind))
+    const body = (creation.inFlight = Symbol(kind))
+    return this.#gates.arrive(kind, creation.label, signal, () => {
+      if (creation.inFlight === body) this.#recorder.signal(creation, signal.reason.kind)
+    })
   }
 
   // ---- owners and the provider
@@ -287,35 +291,36 @@ export class World {
     return { fiber, agents: fiber.ctx.agents }
   }
 
-  #unload(label, incarnation) {
-    if (!incarnation) return this.#await(label, Promise.resolve())
+  #unload(item, incarnation) {
+    if (!incarnation) return this.#await(item, Promise.resolve())
     incarnation.unload ??= Promise.resolve(incarnation.fiber.dispose())
-    this.#await(label, incarnation.unload)
+    this.#await(item, incarnation.unload)
   }
 
   // ---- settlements and quiet
 
-  #call(label, act) {
+  #call(item, act) {
     try {
       act()
     } catch (error) {
-      return this.#raised(label, error)
+      return this.#raised(item, error)
     }
-    this.#settle(label)
+    this.#settle(item.label)
   }
 
   #settle(call, value = null) {
     this.#recorder.push({ event: 'settled', call, outcome: { settlement: 'returned', value } })
   }
 
-  #raised(call, error) {
-    this.#recorder.push({ event: 'settled', call, outcome: { settlement: 'raised', code: codeOf(error) } })
+  #raised({ label, item }, error) {
+    this.#recorder.push({ event: 'settled', call: label, outcome: { settlement: 'raised', code: codeOf(item, error) } })
   }
 
-  #await(call, promise) {
+  /** Settle a call when a promise does; what an unload gives is nobody's. */
+  #await(item, promise) {
     promise.then(
-      (value) => this.#settle(call, value),
-      (error) => this.#raised(call, error),
+      (value) => this.#settle(item.label, item.item === 'create' ? value : null),
+      (error) => this.#raised(item, error),
     )
   }
 
