@@ -1,0 +1,44 @@
+"""Which backends a page is about, and what is to be said of them that no report says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from probate_conformance.backends.dsh import NAMES
+from probate_model.alphabet.editions import EDITIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Backends that stand side by side on a page."""
+
+    name: str
+    """Of the page."""
+    title: str
+    words: str
+    """What stands at the top."""
+    backends: tuple[str, ...]
+    """As the command line calls them; the last one is the newest."""
+    editions: tuple[str, ...]
+    """Under which each is checked; the last one is the one that they follow, by which the page is arranged."""
+    profile: str = "core"
+
+
+DSH: Final = Family(
+    name="dsh",
+    title="The DeepSeek Harness, release by release",
+    words="""\
+The DeepSeek Harness (dsh) is published as packages on npm and, for Python, as one executable for each release. Both are
+driven from inside, by one adapter: it mounts the published agent loop in a context of its own, with a model and a tool
+that wait at gates, and reports what an ordinary listener sees. Nothing in it is patched, and nothing is put right.
+
+The seeds that the contract was drawn from describe dsh as it was in June 2026; that is edition `2026-06`. It has
+drifted since, in known ways; edition `2026-08` is the contract with those choices made the other way. So each release
+is judged twice.
+""",
+    backends=NAMES,
+    editions=tuple(EDITIONS),
+)
+
+FAMILIES: Final = (DSH,)
