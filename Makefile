@@ -140,6 +140,10 @@ lock: ## Write requirements/ anew from pyproject.toml (ARGS=--upgrade for newer 
 docs: $(RUN) ## Write the generated pages and pictures of docs/ anew
 	@$(BIN)/python -m probate_conformance.docs docs
 
+.PHONY: reports
+reports: $(DEV) ## Check the foreign backends that have no report in build/reports/, and write docs/backends/ anew
+	@$(BIN)/python -m probate_conformance.docs.backends build/reports docs/backends
+
 .PHONY: clean
 clean: ## Remove environments, caches and builds
 	rm -rf .venv .venv-* build dist htmlcov .coverage .coverage.* \

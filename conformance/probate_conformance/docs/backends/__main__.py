@@ -25,7 +25,7 @@ def write(family: Family, runs: Runs, folder: Path) -> None:
 def main(arguments: list[str]) -> int:
     """Check what has no report, and write the pages; gives the exit code."""
     if len(arguments) != 2:
-        print("usage: python -m probate_conformance.docs.backends REPORTS FOLDER", file=sys.stderr)
+        sys.stderr.write("usage: python -m probate_conformance.docs.backends REPORTS FOLDER\n")
         return 2
     reports, folder = map(Path, arguments)
     try:
@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
             if runs:
                 write(family, runs, folder)
     except ProbateError as error:
-        print(f"error: {error}", file=sys.stderr)
+        sys.stderr.write(f"error: {error}\n")
         return int(error.exit)
     return 0
 

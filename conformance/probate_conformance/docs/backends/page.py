@@ -23,14 +23,14 @@ _SIGNS: Final[Mapping[Verdict, str]] = {
     Verdict.PASS: "✓",
     Verdict.FAIL: "✗",
     Verdict.INCONCLUSIVE: "?",
-    Verdict.NOT_CLAIMED: "–",
+    Verdict.NOT_CLAIMED: "-",
     Verdict.NOT_REACHED: "○",
     Verdict.BLOCKED: "·",
     Verdict.BROKEN: "!",
 }
 
 _READING: Final = """\
-✓ held, and how often it was demanded · ✗ failed, and in how many traces · – not claimed: the release does not have what
+✓ held, and how often it was demanded · ✗ failed, and in how many traces · - not claimed: the release does not have what
 it takes, as listed below · `·` blocked: every trace that might have come to it ended before · ○ not reached
 """
 
@@ -76,7 +76,18 @@ class Page:
     # What was run.
 
     def _runs(self) -> str:
-        head = ("backend", "release", "edition", "traces", "steps", "clauses held", "failed", "blocked", "UNEXPLAINED", "run time")
+        head = (
+            "backend",
+            "release",
+            "edition",
+            "traces",
+            "steps",
+            "clauses held",
+            "failed",
+            "blocked",
+            "UNEXPLAINED",
+            "run time",
+        )
         rows = [
             (f"`{backend}`", *self._row(edition, self.runs[backend, edition]))
             for backend in self.backends
@@ -125,7 +136,7 @@ class Page:
         return f"## Faults under `{edition}`\n\n" + "\n".join(faults)
 
     def _fault(self, edition: str, name: str, found: Sequence[tuple[str, Failure, ClauseResult]]) -> str:
-        """Tell of one clause that failed, by the smallest of its traces; of equal ones, by that of the newest backend."""
+        """Tell of one clause that failed, by the smallest of its traces, and of equal ones by that of the newest."""
         clause = CLAUSES.get(name)
         sentence = clause.sentence if clause else "No clause of the contract explains what was seen."
         where = ", ".join(f"`{backend}` ({result.failed})" for backend, _, result in found)

@@ -38,7 +38,7 @@ def runs_of(family: Family, reports: Path) -> dict[tuple[str, str], Run]:
 
 def _check(backend: str, edition: str, profile: str, file: Path) -> bool:
     """Check a backend, with the default suite and to its end; tells whether it could be run here at all."""
-    print(f"checking {backend} under {edition}", flush=True)
+    sys.stderr.write(f"checking {backend} under {edition}\n")
     file.parent.mkdir(parents=True, exist_ok=True)
     made = file.with_suffix(".unfinished")
     with tempfile.TemporaryDirectory(prefix="probate-cases-") as cases:

@@ -1,0 +1,130 @@
+"""The pages about foreign backends: made of reports, and of reports only."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from probate_conformance.backends.base import Backend
+from probate_conformance.backends.model import ModelBackend
+from probate_conformance.backends.reference import known_bad
+from probate_conformance.checking import Plan
+from probate_conformance.docs.backends import __main__ as command
+from probate_conformance.docs.backends.families import FAMILIES, Family
+from probate_conformance.docs.backends.page import files
+from probate_conformance.docs.backends.runs import runs_of
+from probate_conformance.errors import ReportError, UsageError
+from probate_conformance.interrupts import Interrupt
+from probate_conformance.render.ndjson import render
+from probate_conformance.report import Header, Run, end_of
+from probate_conformance.running import check_backend
+from probate_conformance.trace import load
+
+EDITION = "2026-06"
+BAD = "bad:cancel-forgets-queue"
+TOY = Family("toy", "Toys", "What they are.\n", ("model", BAD), (EDITION,))
+
+
+def run(name: str, backend: Backend) -> Run:
+    report = check_backend(name, backend, Plan(seed=0, cases=50, edition=EDITION), Interrupt(), lambda _: None)
+    header = Header(version="1", started="now", seconds=1234.4, python="CPython", platform="Linux")
+    return Run(header=header, reports=(report,), end=end_of((report,)))
+
+
+@pytest.fixture(scope="module")
+def runs() -> dict[tuple[str, str], Run]:
+    return {
+        ("model", EDITION): run("model", ModelBackend()),
+        (BAD, EDITION): run(BAD, known_bad.backend("cancel-forgets-queue", "asyncio")),
+    }
+
+
+class TestPage:
+    def test_tells_what_was_run(self, runs: dict[tuple[str, str], Run]) -> None:
+        page = files(TOY, runs)["toy.md"]
+        report = runs["model", EDITION].reports[0]
+        row = next(line for line in page.splitlines() if line.startswith("| `model` "))
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        assert cells[2:5] == [f"`{EDITION}`", "50", f"{report.totals.steps:,}"]
+        assert cells[-2:] == ["0", "1,234 s"]
+
+    def test_tells_of_each_clause_what_became_of_it(self, runs: dict[tuple[str, str], Run]) -> None:
+        lines = files(TOY, runs)["toy.md"].splitlines()
+        for name in (result.id for result in runs["model", EDITION].reports[0].clauses):
+            (row,) = (line for line in lines if line.startswith(f"| {name} |"))
+            assert row.startswith((f"| {name} | ✓ ", f"| {name} | ○ |"))
+        row = next(line for line in lines if line.startswith("| CANCEL-03 |"))
+        assert row.split("|")[3].strip().startswith("✗ ")
+
+    def test_tells_of_each_fault_once_with_its_smallest_trace(
+        self, runs: dict[tuple[str, str], Run], tmp_path: Path
+    ) -> None:
+        made = files(TOY, {**runs, ("model", EDITION): runs[BAD, EDITION]})
+        (failure,) = (one for one in runs[BAD, EDITION].reports[0].failures if one.clause == "CANCEL-03")
+        page = made["toy.md"]
+        assert page.count("### CANCEL-03\n") == 1
+        assert failure.story.rstrip() in page
+        case = f"cases/toy-{EDITION}-CANCEL-03.json"
+        assert f"]({case})" in page
+        (tmp_path / "case.json").write_text(made[case])
+        assert load(tmp_path / "case.json") == failure.case
+
+    def test_leaves_out_what_was_not_run(self, runs: dict[tuple[str, str], Run]) -> None:
+        page = files(TOY, {("model", EDITION): runs["model", EDITION]})["toy.md"]
+        assert BAD not in page
+        assert "## Faults" not in page
+
+
+class TestCommand:
+    @pytest.fixture(autouse=True)
+    def _toys(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(command, "FAMILIES", (TOY,))
+
+    def test_reports_that_are_there_are_not_made_again(
+        self, runs: dict[tuple[str, str], Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sys, "executable", "/nowhere/python")
+        reports, folder = tmp_path / "reports", tmp_path / "pages"
+        (reports / "toy").mkdir(parents=True)
+        for (backend, edition), one in runs.items():
+            (reports / "toy" / f"{backend}-{edition}.ndjson").write_text(render(one))
+        stale = folder / "cases" / "toy-2026-06-CALL-01.json"
+        stale.parent.mkdir(parents=True)
+        stale.write_text("")
+        assert command.main([str(reports), str(folder)]) == 0
+        assert (folder / "toy.md").read_text() == files(TOY, runs)["toy.md"]
+        assert not stale.exists()
+        assert (folder / "cases" / "toy-2026-06-CANCEL-03.json").exists()
+
+    def test_torn_report_is_an_error(
+        self, tmp_path: Path, runs: dict[tuple[str, str], Run], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (tmp_path / "toy").mkdir()
+        (tmp_path / "toy" / f"model-{EDITION}.ndjson").write_text(render(runs["model", EDITION])[:-20])
+        assert command.main([str(tmp_path), str(tmp_path / "pages")]) == UsageError.exit
+        assert capsys.readouterr().err.startswith(f"error: {tmp_path}/toy/model-{EDITION}.ndjson: line ")
+
+    def test_usage(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert command.main([]) == 2
+        assert capsys.readouterr().err.startswith("usage: ")
+
+
+class TestRuns:
+    def test_what_can_not_be_run_here_is_left_out(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        absent = Family("toy", "Toys", "", ("dsh@0.2.1rc2",), (EDITION,))
+        assert runs_of(absent, tmp_path / "reports") == {}
+        assert list((tmp_path / "reports").iterdir()) == []
+
+    def test_backend_that_breaks_is_an_error(self, tmp_path: Path) -> None:
+        broken = Family("toy", "Toys", "", ("cmd:false",), (EDITION,))
+        with pytest.raises(ReportError, match="cmd:false: ended with exit code 4"):
+            runs_of(broken, tmp_path / "reports")
+
+
+def test_families_have_names_of_their_own() -> None:
+    names = [family.name for family in FAMILIES]
+    assert len(set(names)) == len(names)
+    assert all(family.backends and family.editions for family in FAMILIES)
