@@ -84,7 +84,7 @@ class TestAdapter:
             ),
             ("context.listeners['agent/disposed']({ agent: {} })", "TypeError"),
             (
-                "prepare(context, options); context.teardowns = [async () => {}]; return { dispose() {} }",
+                "context.teardowns = [async () => {}]; prepare(context, options); return { dispose() {} }",
                 "withdraw is not dispose",
             ),
         ],

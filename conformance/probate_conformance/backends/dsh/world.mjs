@@ -196,7 +196,7 @@ export class World {
         creation.begun = true
         creation.agent = agent
         creation.agents = context.agents // as its receiver has it, children are made on this agent's behalf
-        creation.teardown = [...context.get('agentLoop').ownership.liveAgents].at(-1)
+        creation.teardown = [...this.#root.get('agentLoop', false).ownership.liveAgents].at(-1)
         this.#recorder.belongs(creation, agent)
         if (item.cleanup) context.effect(() => () => this.#cleanUp(item.label))
         if (creation.withdrawn) this.#withdraw(creation)
