@@ -23,8 +23,9 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Final
 
+from probate_conformance.drift import Reading
 from probate_conformance.generation import Palette, generate_rehearsed
-from probate_conformance.lockstep import Examined, Verdict, examine
+from probate_conformance.lockstep import Drift, Examined, Verdict, examine
 from probate_conformance.manifest import Manifest
 from probate_conformance.rehearsal import Rehearsal
 from probate_conformance.report import AT_FIRST_FAILURE, Trouble
@@ -119,6 +120,15 @@ def apart(items: tuple[Item, ...]) -> Generator[Item, None, None]:
             yield Settle()
 
 
+@dataclass(frozen=True, slots=True)
+class Drifted:
+    """A choice, or several at once, in which the backend was found to differ from the edition."""
+
+    drift: Drift
+    number: int
+    """In which run."""
+
+
 @dataclass(slots=True)
 class Ran:
     """What one run of a plan showed, a failure confirmed."""
@@ -135,12 +145,26 @@ class Ran:
     demanded: Counter[str]
     unknown: Counter[str]
     marks: Counter[str]
+    reading: Reading
+    """How the contract was read when the trace began."""
+    shown: tuple[str, ...]
+    """The choices that were seen to be as the contract was read."""
+    sought: bool
+    """Whether a divergence had to be explained, or could not be."""
+    drifts: tuple[Drift, ...] = ()
+    """The divergences that were explained by a choice, confirmed."""
+    cases: tuple[Case, ...] = ()
+    """One for each of them that is judged."""
     clause: str | None = None
-    """The clause that it fails by."""
+    """The clause that it fails by, unexplained."""
     trace: Trace | None = None
     """The trace; none if it passed, or failed by a clause that is not judged."""
     story: str = ""
     """Of a failure that is judged."""
+
+    def is_stale(self, reading: Reading) -> bool:
+        """Tell whether what the trace showed might be another thing, the contract being read like this."""
+        return self.reading != reading if self.sought else self.reading.flipped != reading.flipped
 
 
 @dataclass(slots=True)
@@ -166,6 +190,8 @@ class Checked:
     cases: list[Case] = field(default_factory=list)
     """The first failure of each clause, in order of number; shrunk, once that is done."""
     troubles: list[Trouble] = field(default_factory=list)
+    drifts: list[Drifted] = field(default_factory=list)
+    """The choices that were flipped, in the order in which that was found."""
     broken: int = 0
     shrinking: str | None = None
     """The clause whose failure is being shrunk at the moment."""
@@ -205,14 +231,17 @@ class Runner:
     def __post_init__(self) -> None:
         self.view = view_of(self.manifest)
 
-    def run(self, number: int) -> Generator[Command, Reply, Ran]:
+    def run(self, number: int, reading: Reading) -> Generator[Command, Reply, Ran]:
         """Run one trace, and run it again if it fails.
 
+        :param reading: how the contract is read when it begins
         :raises Exception: only what is a defect of ours, with a note of the trace that shows it
         """
         try:
             trace, rehearsals = self.plan.rehearsed(number, self.manifest)
-            examined = yield from examine(trace, self.view, rehearsals)
+            if reading.flipped:
+                trace, rehearsals = trace.model_copy(update={"flipped": reading.flipped}), []
+            examined = yield from examine(trace, self.view, rehearsals, reading)
             ran = Ran(
                 number=number,
                 verdict=examined.verdict,
@@ -225,8 +254,13 @@ class Runner:
                 demanded=examined.demanded,
                 unknown=examined.unknown,
                 marks=marks(examined),
+                reading=reading,
+                shown=tuple(sorted(examined.shown)),
+                sought=examined.sought,
             )
-            if examined.divergence is not None:
+            if examined.drifts:
+                yield from self._confirm_drifts(trace, examined, ran)
+            elif examined.divergence is not None:
                 yield from self._confirm(trace, examined.divergence.clause, ran)
             elif examined.verdict is not Verdict.PASS:
                 ran.trace = trace
@@ -247,6 +281,36 @@ class Runner:
             return
         ran.trace = with_expectation(trace, again, self.name)
         ran.story = story(trace, again)
+
+    def _confirm_drifts(self, trace: Trace, examined: Examined, ran: Ran) -> Generator[Command, Reply, None]:
+        """Confirm what was explained, and what the trace failed by behind that."""
+        again = yield from examine(trace, self.view, (), ran.reading)
+        if _told(again) != _told(examined):
+            ran.verdict, ran.broke = Verdict.INCONCLUSIVE, again.broke is not None
+            ran.reason = "it drifted from the edition in two runs, each time in another way"
+            ran.trace = trace
+            return
+        ran.drifts = tuple(again.drifts)
+        ran.cases = tuple(
+            self._case_of(trace, again, drift, ran.number)
+            for drift in again.drifts
+            if self.plan.judges(drift.divergence.clause)
+        )
+        if again.divergence is not None:
+            ran.clause = again.divergence.clause
+            if self.plan.judges(ran.clause):
+                last = again.drifts[-1]
+                read = trace.model_copy(update={"flipped": (*last.flipped, *last.choices)})
+                ran.trace = with_expectation(read, again, self.name)
+                ran.story = story(read, again)
+        elif again.verdict is not Verdict.PASS:
+            ran.trace = trace
+
+    def _case_of(self, trace: Trace, examined: Examined, drift: Drift, number: int) -> Case:
+        read = trace.model_copy(update={"flipped": drift.flipped})
+        until = Examined(divergence=drift.divergence, exchanges=examined.exchanges[: drift.exchanges])
+        clause = drift.divergence.clause
+        return Case(clause, number, with_expectation(read, until, self.name), story(read, until))
 
     def shrink(self, case: Case, go_on: Callable[[], bool]) -> Generator[Command, Reply, Case]:
         """Shrink a case; the same case if it does not fail this time.
@@ -285,16 +349,46 @@ def _is_last(items: tuple[BurstItem, ...]) -> bool:
     return bool(items) and isinstance(items[-1], UnloadProvider) and items[-1].label == _LAST
 
 
+def _told(examined: Examined) -> tuple[object, ...]:
+    """Give what two runs of a trace that drifts must agree on."""
+    clause = examined.divergence.clause if examined.divergence is not None else None
+    drifts = [(drift.choices, drift.divergence.clause) for drift in examined.drifts]
+    return drifts, clause, examined.verdict
+
+
 @dataclass(slots=True)
 class Tally:
     """Makes something of what traces showed; takes them in order of number."""
 
     plan: Plan
     checked: Checked
+    reading: Reading = field(default_factory=Reading, init=False)
+    """How the contract is read when the next trace begins."""
     in_a_row: int = field(default=0, init=False)
 
-    def add(self, ran: Ran) -> Case | None:
-        """Add what one run showed. Gives a case if it is the first of its clause, which is then to be shrunk."""
+    def add(self, ran: Ran) -> list[Case]:
+        """Add what one run showed. Gives the cases that are the first of their clause, which are then to be shrunk."""
+        self.reading = self.reading.after(ran.drifts, ran.shown, ran.clause)
+        cases = [self._drift(ran, drift) for drift in ran.drifts]
+        cases.append(self._rest(ran))
+        return [case for case in cases if case is not None]
+
+    def _drift(self, ran: Ran, drift: Drift) -> Case | None:
+        """Note that a choice is flipped from now on. Its clause has failed, once."""
+        clause = drift.divergence.clause
+        self.checked.drifts.append(Drifted(drift, ran.number))
+        case = next((case for case in ran.cases if case.clause == clause and case.trace.flipped == drift.flipped), None)
+        return None if case is None else self._failed(case)
+
+    def _failed(self, case: Case) -> Case | None:
+        checked = self.checked
+        checked.failed[case.clause] += 1
+        if checked.failed[case.clause] > 1:
+            return None
+        checked.cases.append(case)
+        return case
+
+    def _rest(self, ran: Ran) -> Case | None:
         checked = self.checked
         checked.traces += 1
         checked.steps += ran.steps
@@ -318,12 +412,7 @@ class Tally:
         if ran.trace is None:
             checked.aside[ran.clause] += 1
             return None
-        checked.failed[ran.clause] += 1
-        if checked.failed[ran.clause] > 1:
-            return None
-        case = Case(ran.clause, ran.number, ran.trace, ran.story)
-        checked.cases.append(case)
-        return case
+        return self._failed(Case(ran.clause, ran.number, ran.trace, ran.story))
 
     def ended(self, why: str | None) -> bool:
         """Tell whether the run has come to its end; if that is before all was run, the reason is noted.
@@ -373,9 +462,8 @@ def check(
         return stop() is None
 
     while not tally.ended(stop()):
-        ran = yield from runner.run(checked.traces)
-        case = tally.add(ran)
-        if case is not None:
+        ran = yield from runner.run(checked.traces, tally.reading)
+        for case in tally.add(ran):
             checked.shrinking = case.clause
             checked.replace((yield from runner.shrink(case, go_on)))
             checked.shrinking = None

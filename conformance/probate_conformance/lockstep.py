@@ -16,21 +16,29 @@ from collections import Counter
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Final, NamedTuple, Protocol
 
 from probate_conformance.errors import BackendBroke, BackendSilent
 from probate_conformance.rehearsal import Rehearsal, rehearse
 from probate_conformance.trace import Trace
 from probate_conformance.wire import Burst, Close, Command, Open, Quiet, Reply
-from probate_model.alphabet.editions import EDITIONS
+from probate_model.alphabet.editions import CHOICES, EDITION_2026_06
 from probate_model.alphabet.events import Event, Settled, Snapshot
 from probate_model.alphabet.items import BurstItem
-from probate_model.clauses import AT_REST, SETTLES_ONCE
+from probate_model.clauses import AT_REST, CLAUSES, SETTLES_ONCE
 from probate_model.following import follow
 from probate_model.machine import bind
 from probate_model.registry import snapshot
 from probate_model.run import Expected, Silence
 from probate_model.world import World, new_world
 from probate_model.worlds import EVERYTHING, Divergence, Reason, TooManyWorlds, View, Worlds
+
+_TELLING: Final = {
+    clause.id: frozenset(name for name in CHOICES if type(getattr(EDITION_2026_06, name)) in map(type, clause.under))
+    for clause in CLAUSES.values()
+    if clause.under and clause.id != "IDLE-04"
+}
+"""The clauses whose events tell how a choice is made. That a waiter returns when its agent ends tells nothing."""
 
 
 class Verdict(StrEnum):
@@ -56,6 +64,17 @@ class Exchange:
     never_quiet: bool = False
 
 
+class Drift(NamedTuple):
+    """A divergence that other choices of the edition explain; see ``drift``."""
+
+    choices: tuple[str, ...]
+    divergence: Divergence
+    flipped: tuple[str, ...]
+    """The choices that were flipped before."""
+    exchanges: int
+    """How many bursts had been run by then."""
+
+
 @dataclass(slots=True)
 class Examined:
     """What one run of one trace showed."""
@@ -73,6 +92,12 @@ class Examined:
     marks: Counter[str] = field(default_factory=Counter)
     """The windows, holds and reactions that the model came to."""
     final: Worlds | None = None
+    drifts: list[Drift] = field(default_factory=list)
+    """What was explained, in order."""
+    shown: set[str] = field(default_factory=set)
+    """The choices that were seen to be as the contract was read: events came that a clause of theirs calls for."""
+    sought: bool = False
+    """Whether an explanation was looked for."""
 
     @property
     def steps(self) -> int:
@@ -85,17 +110,27 @@ class Examined:
         return sum(len(exchange.void) for exchange in self.exchanges)
 
 
-def examine(trace: Trace, view: View, rehearsals: Sequence[Rehearsal] = ()) -> Generator[Command, Reply, Examined]:
+class Explains(Protocol):
+    """Looks for the choices by which a divergence is explained."""
+
+    def explain(self, trace: Trace, view: View, examined: Examined, divergence: Divergence) -> tuple[str, ...]:
+        """Give the choices; none if it is not explained."""
+
+
+def examine(
+    trace: Trace, view: View, rehearsals: Sequence[Rehearsal] = (), explains: Explains | None = None
+) -> Generator[Command, Reply, Examined]:
     """Run a trace and judge it. A conversation; gives what it showed.
 
     :param trace: what to run
     :param view: how much of the model the backend claims to show
     :param rehearsals: the canonical run of the trace as far as it is known, burst by burst; it only saves work
+    :param explains: looks for explanations of divergences, with which the trace then goes on
 
     A backend that breaks, or is silent, ends the trace and not the run.
     """
     result = Examined()
-    start = new_world(trace.world, EDITIONS[trace.edition], trace.profile)
+    start = new_world(trace.world, trace.reading, trace.profile)
     try:
         yield Open(
             world=trace.world,
@@ -120,6 +155,14 @@ def examine(trace: Trace, view: View, rehearsals: Sequence[Rehearsal] = ()) -> G
                 advanced = _advance(worlds, rehearsal, exchange, result)
                 if isinstance(advanced, Divergence):
                     advanced = judge(start, view, result)
+                while isinstance(advanced, Divergence) and explains is not None:
+                    choices = explains.explain(trace, view, result, advanced)
+                    if not choices:
+                        break
+                    result.drifts.append(Drift(choices, advanced, trace.flipped, len(result.exchanges)))
+                    trace = trace.model_copy(update={"flipped": (*trace.flipped, *choices)})
+                    start = new_world(trace.world, trace.reading, trace.profile)
+                    advanced = judge(start, view, result, counting=True)
             except TooManyWorlds as many:
                 result.verdict, result.reason = Verdict.INCONCLUSIVE, str(many)
                 break
@@ -159,10 +202,10 @@ def _advance(worlds: Worlds, rehearsal: Rehearsal, exchange: Exchange, result: E
                 _count(result, exchange, followed.matched, (*rehearsal.begun_silences, *followed.silences))
                 return Worlds.of(world, worlds.view)
     result.searched += 1
-    return _search(worlds, exchange, result)
+    return search(worlds, exchange, result)
 
 
-def _search(worlds: Worlds, exchange: Exchange, result: Examined) -> Worlds | Divergence:
+def search(worlds: Worlds, exchange: Exchange, result: Examined) -> Worlds | Divergence:
     """Advance the whole set of worlds through one exchange."""
     worlds = worlds.begin(exchange.sent)
     matched: list[Expected] = []
@@ -184,12 +227,16 @@ def _search(worlds: Worlds, exchange: Exchange, result: Examined) -> Worlds | Di
     return rested
 
 
-def judge(start: World, view: View, result: Examined) -> Worlds | Divergence:
-    """Judge all recorded exchanges from the start with the whole set of worlds."""
+def judge(start: World, view: View, result: Examined, *, counting: bool = False) -> Worlds | Divergence:
+    """Judge all recorded exchanges from the start with the whole set of worlds.
+
+    :param counting: whether what the last of them demands is to be counted, if it holds
+    """
     worlds = Worlds.of(start, view)
     discarded = Examined()
     for exchange in result.exchanges:
-        advanced = _search(worlds, exchange, discarded)
+        last = counting and exchange is result.exchanges[-1]
+        advanced = search(worlds, exchange, result if last else discarded)
         if isinstance(advanced, Divergence):
             return advanced
         worlds = advanced
@@ -202,6 +249,8 @@ def _count(result: Examined, exchange: Exchange, expected: Sequence[Expected], s
     for entry in expected:
         for clause in entry.demand.clauses:
             demanded[clause] += 1
+        if entry.demand.clause in _TELLING:
+            result.shown |= _TELLING[entry.demand.clause]
         if isinstance(entry.event, Settled):
             demanded[SETTLES_ONCE] += 1
     for silence in silences:

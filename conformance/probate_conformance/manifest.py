@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from probate_model.alphabet.editions import EDITIONS
+from probate_model.alphabet.editions import CHOICES, EDITIONS
 from probate_model.alphabet.events import EVENT_KINDS
 from probate_model.alphabet.gates import GateKind
 from probate_model.alphabet.refusals import is_code
@@ -70,6 +70,7 @@ FieldName = Annotated[str, _known("field", tuple(FIELDS))]
 CodeName = Annotated[str, AfterValidator(_check_code)]
 Profile = Annotated[str, _known("profile", PROFILES)]
 EditionName = Annotated[str, _known("edition", tuple(EDITIONS))]
+ChoiceName = Annotated[str, _known("choice", CHOICES)]
 
 
 class Unclaimed(BaseModel):

@@ -80,6 +80,23 @@ class Failure(_Part):
     file: str | None = None
 
 
+class Drift(_Part):
+    """A choice, or several at once, in which the backend was found to differ from the edition.
+
+    The clause failed, once; from there on the contract was read with the choice made the other way.
+    """
+
+    part: Literal["drift"] = "drift"
+    choices: dict[str, str]
+    """The choices by name, and how the backend makes each."""
+    clause: str
+    """The clause that failed."""
+    number: int
+    """Which run of the seed it was, from 0."""
+    seen: str
+    """The observation that the choice explains."""
+
+
 class Trouble(_Part):
     """A trace that neither passed nor failed."""
 
@@ -168,6 +185,7 @@ class Report(_Part):
     """What a run showed of one backend."""
 
     setting: Setting
+    drifts: tuple[Drift, ...] = ()
     failures: tuple[Failure, ...] = ()
     troubles: tuple[Trouble, ...] = ()
     clauses: tuple[ClauseResult, ...] = ()

@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.process import ProcessBackend
-from probate_conformance.checking import Checked, Plan, Progress, Stop, check
+from probate_conformance.checking import Checked, Drifted, Plan, Progress, Stop, check
 from probate_conformance.errors import DEBUG, BackendBroke, ProbateError, trace_if_debugging
 from probate_conformance.interrupts import Interrupt
 from probate_conformance.lockstep import Verdict, examine
@@ -26,6 +26,7 @@ from probate_conformance.reached import reached
 from probate_conformance.report import (
     INTERRUPTED,
     TIME_UP,
+    Drift,
     Failure,
     Replayed,
     Report,
@@ -40,7 +41,8 @@ from probate_conformance.story import seen_line, story
 from probate_conformance.trace import Trace
 from probate_conformance.view import claimed_clauses, view_of
 from probate_conformance.wire import Burst, Close, Closed, Command, Conversation, Open, Opened, Quiet, Reply
-from probate_model.alphabet.editions import EDITIONS
+from probate_model.alphabet.editions import EDITIONS, Edition
+from probate_model.clauses import CLAUSES
 
 T = TypeVar("T")
 
@@ -253,6 +255,10 @@ def report_of(
         ended = ended or "the backend broke"
     edition = EDITIONS[plan.edition]
     claimed = {} if manifest is None else claimed_clauses(manifest, plan.profile, edition)
+    if checked.drifts and manifest is not None:
+        # What holds in the way in which the contract was read at the end was judged, too.
+        claimed |= claimed_clauses(manifest, plan.profile, edition.flipped(_flipped(checked)))
+        claimed = {clause: claimed[clause] for clause in CLAUSES if clause in claimed}
     claimed = {clause: claims for clause, claims in claimed.items() if plan.judges(clause)}
     if manifest is not None and plan.profile not in manifest.profiles:
         claimed = dict.fromkeys(claimed, False)
@@ -261,6 +267,7 @@ def report_of(
     verdict, code = overall(clauses, troubles, checked.steps, ended=ended, broken=checked.gave_up)
     return Report(
         setting=setting,
+        drifts=tuple(_drift(drifted, edition) for drifted in checked.drifts),
         failures=tuple(
             Failure(clause=case.clause, number=case.number, story=case.story, case=case.trace) for case in checked.cases
         ),
@@ -281,6 +288,20 @@ def report_of(
             unknown=dict(sorted(checked.unknown.items())),
             ended=ended,
         ),
+    )
+
+
+def _flipped(checked: Checked) -> list[str]:
+    return [name for drifted in checked.drifts for name in drifted.drift.choices]
+
+
+def _drift(drifted: Drifted, edition: Edition) -> Drift:
+    drift = drifted.drift
+    return Drift(
+        choices={name: edition.flipped([name]).choices()[name] for name in drift.choices},
+        clause=drift.divergence.clause,
+        number=drifted.number,
+        seen=seen_line(drift.divergence),
     )
 
 

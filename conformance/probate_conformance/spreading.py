@@ -5,6 +5,9 @@ back is put in order of number and counted in that order, so a trace that was ru
 never counted. Shrinking goes to whichever worker is free, and changes nothing but the case. So the report does not
 depend on how many workers there are, nor on how fast each is.
 
+A trace is run ahead with the reading of the contract that there is then. If another one has been learnt by the time
+that it is counted, and that may matter to it, it was run in vain and is run again; see ``drift``.
+
 What a worker ends by stands at the number that it was to run next: it ends the run if the run comes to that.
 """
 
@@ -16,12 +19,13 @@ from collections import deque
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from probate_conformance.backends.process import DEADLINE
 from probate_conformance.backends.registry import BAD, BUILT_IN, make_backend
 from probate_conformance.checking import Case, Checked, Plan, Progress, Ran, Runner, Stop, Tally
 from probate_conformance.crew import GRACE, Crew, Gone, Link, Worker
+from probate_conformance.drift import Reading
 from probate_conformance.errors import BackendBroke, ProbateError
 from probate_conformance.interrupts import Interrupt
 from probate_conformance.manifest import Manifest
@@ -36,7 +40,15 @@ WORTH_IT: Final = 200
 MOST: Final = 4
 """How many processes there are at the most, unless somebody asks for more."""
 
-Task: TypeAlias = range | Case
+
+class Stretch(NamedTuple):
+    """Traces to run, and how the contract is read when they begin."""
+
+    numbers: range
+    reading: Reading
+
+
+Task: TypeAlias = Stretch | Case
 
 
 def jobs_for(name: str, plan: Plan, asked: int | None = None) -> int:
@@ -99,9 +111,9 @@ def _doing(runner: Runner, link: Link) -> Generator[Command, Reply, None]:
         if isinstance(task, Case):
             link.say((yield from runner.shrink(task, go_on)))
             continue
-        assert isinstance(task, range)
-        for number in task:
-            link.say((yield from runner.run(number)))
+        assert isinstance(task, Stretch)
+        for number in task.numbers:
+            link.say((yield from runner.run(number, task.reading)))
             if not go_on():
                 return
 
@@ -124,6 +136,8 @@ class _Spread:
     to_shrink: deque[Case] = field(default_factory=deque, init=False)
     next: int = field(default=0, init=False)
     """The first number that was not handed out."""
+    again: int | None = field(default=None, init=False)
+    """The number of a trace that has to be run again, since it was run in vain."""
 
     def __post_init__(self) -> None:
         self.tally = Tally(self.plan, self.checked)
@@ -164,9 +178,12 @@ class _Spread:
         for worker in self.crew.idle:
             if self.to_shrink:
                 self._give(worker, self.to_shrink.popleft())
+            elif not shrink_only and self.again is not None:
+                self._give(worker, Stretch(range(self.again, self.again + 1), self.tally.reading))
+                self.again = None
             elif not shrink_only and self.next < self.plan.runs:
                 start, self.next = self.next, min(self.next + STRETCH, self.plan.runs)
-                self._give(worker, range(start, self.next))
+                self._give(worker, Stretch(range(start, self.next), self.tally.reading))
 
     def _give(self, worker: Worker, task: Task) -> None:
         self.tasks[worker] = task
@@ -183,17 +200,18 @@ class _Spread:
             case Manifest():
                 self.checked.manifest = self.checked.manifest or message
             case Ran():
-                assert isinstance(task, range)
-                self.ahead[message.number] = message
-                self.tasks[worker] = task[1:]
-                worker.idle = len(task) == 1
+                assert isinstance(task, Stretch)
+                if message.reading.flipped == self.tally.reading.flipped:
+                    self.ahead[message.number] = message
+                self.tasks[worker] = task._replace(numbers=task.numbers[1:])
+                worker.idle = len(task.numbers) == 1
             case Case():
                 self.checked.replace(message)
                 del self.tasks[worker]
                 worker.idle = True
-            case ProbateError() | Gone() if isinstance(task, range) and task:
+            case ProbateError() | Gone() if isinstance(task, Stretch) and task.numbers:
                 # What it said before is more to the point than that it has gone then.
-                self.ahead.setdefault(task[0], self._error(message))
+                self.ahead.setdefault(task.numbers[0], self._error(message))
             case ProbateError() | Gone():
                 raise self._error(message)
             case _:
@@ -212,9 +230,18 @@ class _Spread:
         while not self.tally.ended(None) and (ran := self.ahead.pop(self.checked.traces, None)) is not None:
             if isinstance(ran, ProbateError):
                 raise ran
-            if (case := self.tally.add(ran)) is not None:
-                self.to_shrink.append(case)
+            if ran.is_stale(self.tally.reading):
+                self.again = ran.number
+                return
+            self.to_shrink += self.tally.add(ran)
+            if ran.drifts:
+                self._start_over()
             self.progress(self.checked)
+
+    def _start_over(self) -> None:
+        """Have all that was run ahead run again, now that the contract is read in another way."""
+        self.ahead = {number: ran for number, ran in self.ahead.items() if isinstance(ran, ProbateError)}
+        self.next, self.again = self.checked.traces, None
 
     def _shrinking(self) -> bool:
         """Tell whether there is still something to shrink, and note what."""

@@ -204,6 +204,8 @@ def _lines(trace: Trace, examined: Examined) -> Iterator[str]:
     owners = ", ".join(trace.world.owners)
     provider = "" if trace.world.provider else ", provider not loaded"
     yield f"edition {trace.edition}, owners {owners}{provider}, schedule {schedule}"
+    if trace.flipped:
+        yield f"  with {', '.join(f'{name} {trace.reading.choices()[name]}' for name in trace.flipped)}"
     number = 0
     last = len(examined.exchanges) - 1
     epilogue = len(trace.bursts()) - 1

@@ -17,8 +17,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from probate_conformance.codec import AnyItem, first_error
 from probate_conformance.errors import TraceError
-from probate_conformance.manifest import EditionName, Profile
-from probate_model.alphabet.editions import EDITIONS, CancelCause
+from probate_conformance.manifest import ChoiceName, EditionName, Profile
+from probate_model.alphabet.editions import EDITIONS, CancelCause, Edition
 from probate_model.alphabet.events import EVENT_KINDS, HeardEvent, Record
 from probate_model.alphabet.gates import GateKind, knows
 from probate_model.alphabet.items import (
@@ -83,6 +83,10 @@ def _check_items(items: tuple[Item, ...]) -> tuple[Item, ...]:
     return items
 
 
+def _is_empty(names: tuple[str, ...]) -> bool:
+    return not names
+
+
 class Trace(BaseModel):
     """One run, complete before it starts."""
 
@@ -95,11 +99,18 @@ class Trace(BaseModel):
     world: WorldSpec = WorldSpec()
     items: Annotated[tuple[AnyItem, ...], AfterValidator(_check_items)]
     schedule: Annotated[Literal["fifo"] | Annotated[int, Field(ge=0)], Field(union_mode="left_to_right")] = "fifo"
+    flipped: Annotated[tuple[ChoiceName, ...], Field(exclude_if=_is_empty)] = ()
+    """The choices of the edition that are made the other way."""
     expected: ExpectedDivergence | None = None
+
+    @property
+    def reading(self) -> Edition:
+        """The edition with its flipped choices."""
+        return EDITIONS[self.edition].flipped(self.flipped)
 
     @model_validator(mode="after")
     def _check_causes(self) -> Self:
-        if EDITIONS[self.edition].cancel_cause is CancelCause.OPTIONAL:
+        if self.reading.cancel_cause is CancelCause.OPTIONAL:
             for item in self.items:
                 if any(isinstance(op, Cancel) and op.cause is Cause.HOOK for op in ops_of(item)):
                     raise ValueError(f"edition {self.edition} has no cancel by 'hook'")

@@ -29,9 +29,6 @@ _SESSION_CREATED_AGAIN = demand("REGISTRY-03", edge="CREATE-09", agent="PUBLISH-
 _SESSION_STARTED = demand("PUBLISH-03", edge="PUBLISH-03", source="PUBLISH-03")
 
 
-_UNWINDING = (Teardown.DETACHED, Teardown.SCOPE)
-
-
 def owner_active(run: Run, origin: Origin) -> bool:
     """Tell whether the one on whose behalf a creation is made has not begun to end."""
     if origin.parent is not None:
@@ -60,7 +57,7 @@ def publish(run: Run, label: Label) -> None:
         teardown.roll_back(run, label)
         return
     run.update(label, stage=Stage.PUBLISHING, number=run.next_number(agent.id))
-    again = _is_free_early(run) and any(other.id == agent.id and other.teardown in _UNWINDING for other in run.agents)
+    again = _is_free_early(run) and registry.unwinds(run, agent.id)
     registry.enter(run, label)
     veto = _announce(run, label, _SESSION_CREATED_AGAIN if again else _SESSION_CREATED)
     if run[label].failure is None and veto is None:

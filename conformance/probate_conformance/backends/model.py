@@ -2,6 +2,9 @@
 
 With a seed it fires a random enabled step each time instead of the canonical one. Every run of it must be accepted,
 because every firing order is one that the contract allows: a rejection shows that the acceptor is deaf.
+
+It can be made to follow an edition of its own, whichever it is asked for. That is a runtime which differs from the
+contract in nothing but known choices, and each of them must be found and named.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from typing import Self, TypeVar
 from probate_conformance.errors import BackendBroke
 from probate_conformance.manifest import Manifest
 from probate_conformance.wire import Burst, Close, Closed, Command, Conversation, Open, Opened, Quiet, Reply
-from probate_model.alphabet.editions import EDITIONS
+from probate_model.alphabet.editions import EDITIONS, Edition
 from probate_model.machine import apply, bind, enabled, fire, settle
 from probate_model.registry import snapshot
 from probate_model.run import Expected
@@ -23,10 +26,19 @@ T = TypeVar("T")
 
 
 class ModelBackend:
-    """The model, carried out as if it were somebody's runtime."""
+    """The model, carried out as if it were somebody's runtime.
 
-    def __init__(self) -> None:
-        self.manifest = Manifest(name="model", version="1", language="python")
+    :param edition: the edition that it follows; the one that it is asked for if none is given
+    """
+
+    def __init__(self, edition: Edition | None = None) -> None:
+        self.manifest = Manifest(
+            name="model",
+            version="1",
+            language="python",
+            edition="2026-06" if edition is None else edition.name,
+        )
+        self._edition = edition
         self._world: World | None = None
         self._random: random.Random | None = None
 
@@ -60,7 +72,7 @@ class ModelBackend:
         """
         match command:
             case Open():
-                self._world = new_world(command.world, EDITIONS[command.edition], command.profile)
+                self._world = new_world(command.world, self._edition or EDITIONS[command.edition], command.profile)
                 self._random = None if command.schedule is None else random.Random(command.schedule)
                 return Opened()
             case Burst():

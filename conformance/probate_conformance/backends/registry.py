@@ -33,6 +33,7 @@ from probate_conformance.backends.model import ModelBackend
 from probate_conformance.backends.process import DEADLINE, ProcessBackend
 from probate_conformance.backends.reference import ReferenceBackend, known_bad
 from probate_conformance.errors import BackendBroke, UsageError, unknown_name
+from probate_model.alphabet.editions import EDITION_2026_08
 
 GROUP: Final = "probate.backends"
 """The entry points by which packages announce backends."""
@@ -68,6 +69,9 @@ BUILT_IN: Final[Mapping[str, BuiltIn]] = MappingProxyType(
             "the reference on trio, under a seeded run queue", lambda _: ReferenceBackend("trio")
         ),
         "model": BuiltIn("the model itself, which the kit must always accept", lambda _: ModelBackend()),
+        "model-2026-08": BuiltIn(
+            "the model, following edition 2026-08 whatever it is asked for", lambda _: ModelBackend(EDITION_2026_08)
+        ),
         "dsh": BuiltIn(
             "the agent loop of dsh, as published on npm, in a Node process",
             lambda deadline: dsh_backend(deadline=deadline),

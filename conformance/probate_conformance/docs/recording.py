@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from probate_conformance.trace import Trace
-from probate_model.alphabet.editions import EDITIONS
 from probate_model.alphabet.events import Event, Flushed, Logged
 from probate_model.alphabet.items import BurstItem
 from probate_model.alphabet.names import Label, OwnerName
@@ -60,7 +59,7 @@ def record(trace: Trace) -> tuple[Stretch, ...]:
 
 
 def _record(trace: Trace) -> Iterator[Stretch]:
-    world = new_world(trace.world, EDITIONS[trace.edition], trace.profile)
+    world = new_world(trace.world, trace.reading, trace.profile)
     since: _Since = {}
     number = 0
     for burst, items in enumerate(trace.bursts()[:-1]):

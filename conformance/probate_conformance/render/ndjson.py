@@ -1,7 +1,7 @@
 """A report as lines of JSON: one part on each line, for programs.
 
-In order: the header; then for each backend its setting, failures, troubles, clauses, what was reached, and totals; then
-the end. A report without its last line is not whole.
+In order: the header; then for each backend its setting, drifts, failures, troubles, clauses, what was reached, and
+totals; then the end. A report without its last line is not whole.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from probate_conformance.codec import first_error
 from probate_conformance.errors import UsageError
 from probate_conformance.report import (
     ClauseResult,
+    Drift,
     End,
     Failure,
     Header,
@@ -27,10 +28,10 @@ from probate_conformance.report import (
 )
 
 Part: TypeAlias = Annotated[
-    Header | Setting | Failure | Trouble | ClauseResult | Reached | Totals | End, Field(discriminator="part")
+    Header | Setting | Drift | Failure | Trouble | ClauseResult | Reached | Totals | End, Field(discriminator="part")
 ]
-PART: Final[TypeAdapter[Header | Setting | Failure | Trouble | ClauseResult | Reached | Totals | End]] = TypeAdapter(
-    Part
+PART: Final[TypeAdapter[Header | Setting | Drift | Failure | Trouble | ClauseResult | Reached | Totals | End]] = (
+    TypeAdapter(Part)
 )
 """Any line of a report."""
 
@@ -40,10 +41,11 @@ def render(run: Run) -> str:
     return "".join(f"{PART.dump_json(part).decode()}\n" for part in _parts(run))
 
 
-def _parts(run: Run) -> Iterator[Header | Setting | Failure | Trouble | ClauseResult | Reached | Totals | End]:
+def _parts(run: Run) -> Iterator[Header | Setting | Drift | Failure | Trouble | ClauseResult | Reached | Totals | End]:
     yield run.header
     for report in run.reports:
         yield report.setting
+        yield from report.drifts
         yield from report.failures
         yield from report.troubles
         yield from report.clauses
@@ -76,7 +78,7 @@ def read(text: str, *, where: str) -> Run:
     return Run(header=parts[0], reports=tuple(reports), end=parts[-1])
 
 
-_Of: TypeAlias = Setting | Failure | Trouble | ClauseResult | Reached | Totals
+_Of: TypeAlias = Setting | Drift | Failure | Trouble | ClauseResult | Reached | Totals
 _WRITTEN: Final = "name a file that `probate check --report FILE` has written to its end"
 
 
@@ -94,6 +96,7 @@ def _report(parts: list[_Of], totals: Totals, where: str) -> Report:
         raise UsageError(f"a backend begins with its {setting.part}", where=where, mend=_WRITTEN)
     return Report(
         setting=setting,
+        drifts=tuple(part for part in parts if isinstance(part, Drift)),
         failures=tuple(part for part in parts if isinstance(part, Failure)),
         troubles=tuple(part for part in parts if isinstance(part, Trouble)),
         clauses=tuple(part for part in parts if isinstance(part, ClauseResult)),

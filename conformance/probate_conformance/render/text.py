@@ -28,6 +28,7 @@ from probate_conformance.report import (
     Totals,
     Trouble,
 )
+from probate_model.alphabet.editions import EDITIONS
 from probate_model.clauses import CLAUSES
 
 MOST_TROUBLES: Final = 5
@@ -87,6 +88,9 @@ def _report(report: Report, style: Style, verbose: bool) -> Iterator[str]:
     if report.totals.steps:
         yield ""
         yield from _clauses(report.clauses, style, verbose)
+    if report.drifts:
+        yield ""
+        yield from _drifts(report, style)
     results = {result.id: result for result in report.clauses}
     for failure in report.failures:
         if results[failure.clause].expected is None:
@@ -181,6 +185,20 @@ def _shown(result: ClauseResult) -> Verdict:
     if result.stale:
         return Verdict.FAIL
     return Verdict.NOT_CLAIMED if result.verdict is Verdict.FAIL and not result.fails else result.verdict
+
+
+def _drifts(report: Report, style: Style) -> Iterator[str]:
+    """Tell in which choices the backend differs from the edition."""
+    count = sum(len(drift.choices) for drift in report.drifts)
+    edition = report.setting.edition
+    head = f"differs from edition {edition} in {_many(count, 'choice')}; what lies behind was judged with them"
+    yield f"{style.mark(Verdict.FAIL)} {style.verdict(head, Verdict.FAIL, Ink.BOLD)}"
+    usual = EDITIONS[edition].choices()
+    for drift in report.drifts:
+        for place, (name, value) in enumerate(drift.choices.items()):
+            said = f"{name:<22} {value:<14} instead of {usual[name]}"
+            where = f"{drift.clause}, trace {drift.number}"
+            yield f"  {said:<52} {style.ink(where if not place else 'with the one above', Ink.DIM)}"
 
 
 def _failure(failure: Failure, report: Report, style: Style) -> Iterator[str]:

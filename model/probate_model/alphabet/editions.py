@@ -210,7 +210,7 @@ class Edition:
         return self.pre_run_cancel is PreRunCancel.EMPTY_TURN and self.wake is Wake.DEFERRED
 
     def flipped(self, names: Iterable[str]) -> Edition:
-        """Give the edition that differs from this one in the named choices.
+        """Give the edition of the same name that differs from this one in the named choices.
 
         Equal flips give the same object, since editions are compared by identity.
 

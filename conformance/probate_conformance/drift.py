@@ -1,0 +1,89 @@
+"""Drift: a divergence that another choice of the edition explains.
+
+A runtime may follow an edition in all but some of its choices. Judged by that edition alone it would fail at the first
+of them in nearly every trace, and nothing behind it would ever be looked at. So when a trace diverges, each choice is
+flipped in turn, then each pair, and what was observed so far is judged once more from the start of the trace. The flip
+with which the model accepts the observation that it did not accept before is the *explanation*; of several the one
+that gets furthest. The clause has failed then, once; the run goes on with the choice flipped, in later traces too, so
+that what lies behind is judged. What no flip explains ends the trace as ever.
+
+A fault is no choice, though it may look like one in one trace. So a choice that the runtime was *seen* to make as the
+edition does is never flipped: that is, once an event was observed that a clause of that choice calls for. A silence
+says nothing here, since it is kept by whoever does nothing.
+
+What a flip does to a trace depends on what was flipped and seen before it, so a run has a *reading* of the contract,
+which changes from trace to trace in order of number. It is all that the outcome of a trace depends on beside the trace
+itself: whoever runs a trace ahead of time can be told whether that was in vain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+from probate_conformance.lockstep import Drift, Examined, Exchange, search
+from probate_conformance.trace import Trace
+from probate_model.alphabet.editions import CHOICES, Edition
+from probate_model.world import new_world
+from probate_model.worlds import Divergence, Reason, TooManyWorlds, View, Worlds
+
+
+class Reading(NamedTuple):
+    """How a run reads the contract at some point: the edition that it began with, and what it has learnt since."""
+
+    flipped: tuple[str, ...] = ()
+    """The choices that are flipped, in the order in which that was found."""
+    kept: frozenset[str] = frozenset()
+    """The choices that were seen to be as the edition has them."""
+    plain: frozenset[str] = frozenset()
+    """The clauses that something has failed by which no flip explains: no pair is tried for them again."""
+
+    def after(self, drifts: Iterable[Drift], shown: Iterable[str], failed: str | None) -> Reading:
+        """Give the reading after a trace.
+
+        :param drifts: what was explained in it
+        :param shown: the choices that were seen in it, as its reading had them
+        :param failed: the clause that it failed by, unexplained
+        """
+        flipped = (*self.flipped, *(name for drift in drifts for name in drift.choices))
+        plain = self.plain if failed is None else self.plain | {failed}
+        return Reading(flipped, self.kept.union(shown), plain)
+
+    def explain(self, trace: Trace, view: View, examined: Examined, divergence: Divergence) -> tuple[str, ...]:
+        """Give the choices that a divergence is explained by; none if it is not explained.
+
+        :param trace: as it is read up to there
+        :param examined: what was observed so far
+        """
+        examined.sought = True
+        exchanges = examined.exchanges
+        free = [name for name in CHOICES if name not in {*trace.flipped, *self.kept, *examined.shown}]
+        edition = trace.reading
+        reached = _reach(trace, edition, view, exchanges)
+        sizes = (1,) if divergence.clause in self.plain else (1, 2)
+        for size in sizes:
+            best: tuple[str, ...] = ()
+            for names in combinations(free, size):
+                further = _reach(trace, edition.flipped(names), view, exchanges)
+                if further > reached:
+                    best, reached = names, further
+            if best:
+                return best
+        return ()
+
+
+def _reach(trace: Trace, edition: Edition, view: View, exchanges: Sequence[Exchange]) -> tuple[int, int, int]:
+    """Tell how far the model accepts what was observed: the burst, the event in it, and how far it comes to rest."""
+    worlds = Worlds.of(new_world(trace.world, edition, trace.profile), view)
+    number = 0
+    try:
+        for exchange in exchanges:
+            advanced = search(worlds, exchange, Examined())
+            if isinstance(advanced, Divergence):
+                place = len(exchange.events) if advanced.position is None else advanced.position
+                return number, place, int(advanced.reason is Reason.SNAPSHOT)
+            worlds, number = advanced, number + 1
+    except TooManyWorlds:
+        return -1, 0, 0
+    return number, 0, 0
