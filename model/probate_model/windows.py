@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from probate_model.alphabet.members import plain
 
+
+@plain
 class Window(StrEnum):
     """The windows of profile ``core``."""
 

@@ -20,11 +20,13 @@ from probate_model.alphabet.editions import EDITION_2026_06, Edition
 from probate_model.alphabet.events import Settlement, Status, StopCause
 from probate_model.alphabet.gates import Gate, GateOutcome, Temper
 from probate_model.alphabet.items import React, WorldSpec
+from probate_model.alphabet.members import plain
 from probate_model.alphabet.names import AgentId, AgentRef, Code, Label, OwnerName, Text, agent_ref
 from probate_model.alphabet.ops import CreationSignal, Setup
 from probate_model.rooms import NO_ROOMS, Rooms, furnished
 
 
+@plain
 class Stage(IntEnum):
     """How far a creation has come."""
 
@@ -42,6 +44,7 @@ class Stage(IntEnum):
     """It will raise its failure when the rollback is complete."""
 
 
+@plain
 class Returned(IntEnum):
     """Whether the creation's call has returned, and whether a trace can name it yet."""
 
@@ -50,6 +53,7 @@ class Returned(IntEnum):
     BOUND = 2
 
 
+@plain
 class Driver(IntEnum):
     """Where an agent's driver is."""
 
@@ -89,6 +93,7 @@ class Driver(IntEnum):
     """A turn has ended and is not flushed, or was never opened; whether another one follows is undecided."""
 
 
+@plain
 class Teardown(IntEnum):
     """How far the one teardown of an agent has come."""
 

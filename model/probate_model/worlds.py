@@ -26,6 +26,7 @@ from typing import Final, NamedTuple
 
 from probate_model.alphabet.events import Event, Logged, Raised, SessionCreated, Settled, Snapshot, subject_of
 from probate_model.alphabet.items import BurstItem, Open
+from probate_model.alphabet.members import plain
 from probate_model.clauses import AT_REST, extra_clause
 from probate_model.machine import apply, bind, enabled, fire, settle
 from probate_model.reduction import hurry
@@ -45,6 +46,7 @@ class TooManyWorlds(Exception):
         self.worlds = worlds
 
 
+@plain
 class Reason(StrEnum):
     """How a divergence was put down to its clause."""
 

@@ -17,7 +17,10 @@ from enum import StrEnum
 from functools import cache
 from typing import Final
 
+from probate_model.alphabet.members import plain
 
+
+@plain
 class Wake(StrEnum):
     """When input that wakes an idle agent opens its turn."""
 
@@ -27,6 +30,7 @@ class Wake(StrEnum):
     """Within the call: running is announced, the turn opens and its prompt is claimed before the send returns."""
 
 
+@plain
 class PreRunCancel(StrEnum):
     """What becomes of a prompt that is cancelled before it was claimed, where there is such a window."""
 
@@ -36,6 +40,7 @@ class PreRunCancel(StrEnum):
     """It leaves a turn without a step, aborted."""
 
 
+@plain
 class QueueEvents(StrEnum):
     """How accepted input is announced, and with that what the inbox is."""
 
@@ -46,6 +51,7 @@ class QueueEvents(StrEnum):
     takes in all of the second, and the first step of a turn one prompt before that. Injected context waits there."""
 
 
+@plain
 class CancelRequest(StrEnum):
     """Whether an effective cancel is announced before it acts."""
 
@@ -55,6 +61,7 @@ class CancelRequest(StrEnum):
     """Only what it does is seen."""
 
 
+@plain
 class CancelCause(StrEnum):
     """Whether a cancel names its cause, and where the cause is kept."""
 
@@ -64,6 +71,7 @@ class CancelCause(StrEnum):
     """User, parent or hook; what aborted a turn, disposal included, is kept in its end."""
 
 
+@plain
 class IdleCancel(StrEnum):
     """What a cancel does to input that is parked: that nothing is to run and nothing was to wake for."""
 
@@ -73,6 +81,7 @@ class IdleCancel(StrEnum):
     """It drops it."""
 
 
+@plain
 class Precedence(StrEnum):
     """Which cause ends a turn that has several."""
 
@@ -82,6 +91,7 @@ class Precedence(StrEnum):
     """The one that came first."""
 
 
+@plain
 class ErrorEnds(StrEnum):
     """What an error in a turn ends, or an abort of it."""
 
@@ -92,6 +102,7 @@ class ErrorEnds(StrEnum):
     abort has woken it."""
 
 
+@plain
 class ClosingFlush(StrEnum):
     """Whether a turn ends with a flush of its own."""
 
@@ -101,6 +112,7 @@ class ClosingFlush(StrEnum):
     """The agent flushes nothing."""
 
 
+@plain
 class UserMessagePlace(StrEnum):
     """Where that which a step takes in is logged."""
 
@@ -110,6 +122,7 @@ class UserMessagePlace(StrEnum):
     """Once the step is open."""
 
 
+@plain
 class TeardownOrder(StrEnum):
     """In which order a teardown ends its parts."""
 
@@ -119,6 +132,7 @@ class TeardownOrder(StrEnum):
     """The driver, the scope, the agent's entry, the session's; also when a creation is vetoed."""
 
 
+@plain
 class IdFree(StrEnum):
     """When an id can be used again."""
 
@@ -128,6 +142,7 @@ class IdFree(StrEnum):
     """When the scope has unwound."""
 
 
+@plain
 class DisposedStatus(StrEnum):
     """Whether disposal is a status."""
 
@@ -138,6 +153,7 @@ class DisposedStatus(StrEnum):
     Input is taken as ever; the teardown waits until the agent is idle once."""
 
 
+@plain
 class PartialText(StrEnum):
     """Whether a model step that was stopped logs what had arrived."""
 

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
+from probate_model.alphabet.members import plain
 from probate_model.alphabet.names import AgentRef, Code, Label, Text
 from probate_model.alphabet.ops import Cause
 
 
+@plain
 class Status(StrEnum):
     """What an agent is doing, as announced. ``disposed`` is final."""
 
@@ -22,6 +24,7 @@ class Status(StrEnum):
     DISPOSED = "disposed"
 
 
+@plain
 class StartSource(StrEnum):
     """How a session came to be live."""
 
@@ -29,6 +32,7 @@ class StartSource(StrEnum):
     RESUME = "resume"
 
 
+@plain
 class StopCause(StrEnum):
     """What a turn's signal carries when it fires."""
 
@@ -48,6 +52,7 @@ class InboxQueue(StrEnum):
     """Steering and injected context, all of which the next step takes in."""
 
 
+@plain
 class ErrorSource(StrEnum):
     """Where an error of an agent came from."""
 
@@ -56,6 +61,7 @@ class ErrorSource(StrEnum):
     INTERNAL = "internal"
 
 
+@plain
 class Trigger(StrEnum):
     """What opened a turn."""
 
@@ -63,6 +69,7 @@ class Trigger(StrEnum):
     INJECTION = "injection"
 
 
+@plain
 class ToolOutcome(StrEnum):
     """How a tool call ended."""
 
@@ -71,6 +78,7 @@ class ToolOutcome(StrEnum):
     ABORTED = "aborted"
 
 
+@plain
 class TurnOutcome(StrEnum):
     """How a turn ended."""
 

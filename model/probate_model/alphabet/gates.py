@@ -15,12 +15,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NewType
 
+from probate_model.alphabet.members import plain
 from probate_model.alphabet.names import Label
 
 GateOutcome = NewType("GateOutcome", str)
 """How an activity goes on from a gate; which ones a gate knows depends on its kind."""
 
 
+@plain
 class GateKind(StrEnum):
     """Where an activity can be held."""
 
@@ -46,6 +48,7 @@ class GateKind(StrEnum):
     """The load of a stored log (profile ``sessions``)."""
 
 
+@plain
 class Temper(StrEnum):
     """Whether a held body listens to its turn's signal."""
 

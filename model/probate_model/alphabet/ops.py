@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
+from probate_model.alphabet.members import plain
 from probate_model.alphabet.names import AgentId, Label, OwnerName, Text
 
 
+@plain
 class Setup(StrEnum):
     """Whether a creation has a setup, which then waits at the ``setup`` gate."""
 
@@ -24,6 +26,7 @@ class Setup(StrEnum):
     PLAIN = "plain"
 
 
+@plain
 class CreationSignal(StrEnum):
     """The signal that a creation was given. It only ever ends the creation, never the live agent."""
 
@@ -32,6 +35,7 @@ class CreationSignal(StrEnum):
     PRE_ABORTED = "pre-aborted"
 
 
+@plain
 class Cause(StrEnum):
     """Who asked for a cancel."""
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
+from probate_model.alphabet.members import plain
 from probate_model.alphabet.names import Code, Tag
 
 
+@plain
 class Refusal(StrEnum):
     """The codes that a settlement can carry, apart from ``thrown:TAG``."""
 

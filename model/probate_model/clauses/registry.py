@@ -17,8 +17,10 @@ from functools import cache
 from typing import NamedTuple
 
 from probate_model.alphabet.editions import EDITION_2026_06, Choice, Edition
+from probate_model.alphabet.members import plain
 
 
+@plain
 class Level(StrEnum):
     """How much a clause asks."""
 
