@@ -49,11 +49,6 @@ def _arrive(run: Run, label: Label, *, closing: bool) -> None:
     run.update(label, flushes=(*run[label].flushes, Flush(closing, arrival.outcome)))
 
 
-def can_enter(agent: Agent) -> bool:
-    """Tell whether the listeners of a flush that no driver waits for are to be entered."""
-    return agent.called > 0
-
-
 def enter(run: Run, label: Label) -> None:
     """Enter the listeners of a flush that no driver waits for."""
     run.update(label, called=run[label].called - 1)

@@ -29,10 +29,11 @@ def append(run: Run, label: Label, record: Record, demand: Demand) -> None:
     run.appending.add(label)
     run.emit(label, Logged(agent.ref, agent.records, record), demand)
     run.appending.discard(label)
-    late = [commit for owner, commit in run.late if owner == label]
-    run.late = [entry for entry in run.late if entry[0] != label]
-    for commit in late:
-        commit()
+    if run.late:
+        late = [commit for owner, commit in run.late if owner == label]
+        run.late = [entry for entry in run.late if entry[0] != label]
+        for commit in late:
+            commit()
 
 
 def when_free(run: Run, label: Label, commit: Callable[[], None]) -> None:

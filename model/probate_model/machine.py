@@ -42,6 +42,7 @@ from probate_model.world import (
     GateState,
     Listener,
     Returned,
+    Stage,
     Teardown,
     Unload,
     World,
@@ -209,17 +210,18 @@ def steps_of_agents(asked: Iterable[Agent], agents: Sequence[Agent]) -> list[Ste
     """List the steps of those agents that are asked, some of ``agents``."""
     steps: list[Step] = []
     for agent in asked:
-        if agent.teardown is not Teardown.DONE or agent.driver not in _GONE:
+        stage = agent.teardown
+        if stage is not Teardown.DONE or agent.driver not in _GONE:
             label = agent.label
-            if creation.can_advance(agent):
+            if agent.stage is not Stage.LIVE and creation.can_advance(agent):
                 steps.append(Step("creation", label))
             if turns.can_run(agent):
                 steps.append(Step("driver", label))
-            if flushing.can_enter(agent):
+            if agent.called:
                 steps.append(Step("entry", label))
-            if flushing.can_end(agent):
+            if agent.flushes and flushing.can_end(agent):
                 steps.append(Step("flush", label))
-            if teardown.can_advance(agents, agent):
+            if stage is not Teardown.NONE and teardown.can_advance(agents, agent):
                 steps.append(Step("teardown", label))
     return steps
 
@@ -269,7 +271,7 @@ def _can_fire(run: Run, step: Step) -> bool:
         case "driver":
             return turns.can_run(agent)
         case "entry":
-            return flushing.can_enter(agent)
+            return agent.called > 0
         case "flush":
             return flushing.can_end(agent)
         case _:

@@ -82,6 +82,8 @@ Begin = Callable[["Run", Op], bool]
 
 
 _PLACES = {name: place for place, name in enumerate(Agent._fields)}
+_made = tuple.__new__
+"""Makes a named tuple of values in their order: what its ``_make`` does, without the call in between."""
 
 
 class Run:
@@ -162,19 +164,17 @@ class Run:
             self.rooms,
         )
 
-    @property
-    def _positions(self) -> dict[Label, int]:
-        """Where each agent is; made when first asked for, since many runs speak of none."""
-        if self._places is None:
-            self._places = {agent.label: position for position, agent in enumerate(self._agents)}
-        return self._places
+    def _locate(self) -> dict[Label, int]:
+        """Find where each agent is; when first asked for, since many runs speak of none."""
+        places = self._places = {agent.label: position for position, agent in enumerate(self._agents)}
+        return places
 
     def __getitem__(self, label: Label) -> Agent:
-        return self._agents[self._positions[label]]
+        return self._agents[(self._places or self._locate())[label]]
 
     def find(self, label: Label) -> Agent | None:
         """Give the agent that the creation ``label`` made or makes; none if there is no such creation."""
-        position = self._positions.get(label)
+        position = (self._places or self._locate()).get(label)
         return None if position is None else self._agents[position]
 
     @property
@@ -184,17 +184,17 @@ class Run:
 
     def add(self, agent: Agent) -> None:
         """Add a creation that has begun."""
-        self._positions[agent.label] = len(self._agents)
+        (self._places or self._locate())[agent.label] = len(self._agents)
         self._agents.append(agent)
         self.touched.add(agent.label)
 
     def update(self, label: Label, **fields: object) -> Agent:
         """Change fields of one agent, and give the agent as it is then."""
-        position = self._positions[label]
+        position = (self._places or self._locate())[label]
         values: list[object] = list(self._agents[position])
         for name, value in fields.items():
             values[_PLACES[name]] = value
-        agent = Agent._make(values)
+        agent = _made(Agent, values)
         self._agents[position] = agent
         self.touched.add(label)
         return agent
