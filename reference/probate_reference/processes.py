@@ -1,9 +1,10 @@
-"""Find processes by a mark that they have inherited, wherever they have gone.
+"""See a process go, and find others by a mark that they have inherited, wherever they have gone.
 
 A process group holds together what does not want to leave it. What starts a session of its own, or is started
 by something that did, is not found by the group any more, nor by its parent when that has gone. What is seldom
 thrown away is the environment. So whoever starts somebody else's program puts a variable with a value of its own
-there, and in the end looks whether anybody still has it.
+there, and in the end looks whether anybody still has it. What is started by something marked may be marked again;
+then its value names both, with a colon between them.
 
 Only Linux lets us read the environment of others; elsewhere nobody is found.
 """
@@ -13,25 +14,43 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-__all__ = ("kill_marked", "marked")
+from anyio import CapacityLimiter, to_thread, wait_readable
+
+__all__ = ("kill_marked", "leader_ended", "marked")
 
 MAX_PASSES: Final = 1_000
 """How often we look again: somebody who forks faster than that cannot be ended by looking."""
 
 
+async def leader_ended(process: int) -> None:
+    """Wait until a child process has ended, without reaping it: until it is reaped, its number stays its own."""
+    try:
+        descriptor = os.pidfd_open(process)
+    except (AttributeError, OSError):  # a system without such descriptors
+        wait = partial(os.waitid, os.P_PID, process, os.WEXITED | os.WNOWAIT)
+        await to_thread.run_sync(wait, abandon_on_cancel=True, limiter=CapacityLimiter(1))
+        return
+    try:
+        await wait_readable(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def marked(name: str, value: str) -> list[int]:
-    """Return the processes that have a variable with a value in their environment, this one left out."""
-    wanted = f"{name}={value}".encode()
+    """Return the processes that have a value in a variable of their environment, this one left out."""
+    variable, wanted = f"{name}=".encode(), value.encode()
     found = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
             environment = (path / "environ").read_bytes()
         except OSError:  # it has gone, or is somebody else's
             continue
-        if wanted in environment.split(b"\0"):
+        values = (entry[len(variable) :] for entry in environment.split(b"\0") if entry.startswith(variable))
+        if any(wanted in value.split(b":") for value in values):
             found.append(int(path.name))
     return [process for process in found if process != os.getpid()]
 

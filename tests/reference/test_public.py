@@ -3,6 +3,7 @@
 import inspect
 
 import probate_reference
+import probate_reference.subagents
 import probate_reference.tasks
 import probate_reference.tools.bash
 from probate_reference import Agent, Handle, Refusal
@@ -11,7 +12,9 @@ from probate_reference import Agent, Handle, Refusal
 CODES = {
     "Aborted": "aborted",
     "AccessDenied": "access-denied",
+    "DepthExceeded": "depth-exceeded",
     "Disposed": "disposed",
+    "DuplicateProvider": "duplicate-provider",
     "ExecutorInactive": "executor-inactive",
     "IdExists": "id-exists",
     "Inactive": "inactive",
@@ -20,6 +23,7 @@ CODES = {
     "InvalidTaskId": "invalid-task-id",
     "LifecycleDisposed": "lifecycle-disposed",
     "LogExists": "log-exists",
+    "NoProvider": "no-provider",
     "NoPersistence": "no-persistence",
     "NotFound": "not-found",
     "NotInjected": "not-injected",
@@ -30,6 +34,7 @@ CODES = {
     "SessionLive": "session-live",
     "SpawnFailed": "spawn-failed",
     "UnknownTask": "unknown-task",
+    "UnsupportedCapability": "unsupported-capability",
 }
 
 

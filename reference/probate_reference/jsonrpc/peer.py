@@ -13,8 +13,8 @@ limit, and then the connection is closed: to wait instead would let a deaf clien
 **The end.** The connection is closed once, with a cause: the other side has ended its output, the pipe
 is broken, the other side does not read, or we want it. At that moment our own requests fail, and whoever
 holds the connection is told. What it does then is awaited; then requests that are still being worked on
-are called off; then what is left to write gets a bounded time. A half-closed connection is still good for
-answers, and a client that closes its end of the input may still read them.
+get a bounded time before they are called off, and so does what is left to write. A half-closed connection
+is still good for answers: a client may ask, close its end of the input, and read.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ __all__ = ("CloseCause", "Peer")
 MAX_WAITING: Final = 64 * 1024 * 1024
 """How many bytes may wait for a peer that does not read."""
 
-DRAIN_SECONDS: Final = 2.0
-"""How long what was said last may take to be written when the connection has closed."""
+LAST_SECONDS: Final = 2.0
+"""When the connection has closed: how long the last work may take, and then the last writing."""
 
 
 class CloseCause(StrEnum):
@@ -80,7 +80,7 @@ class Peer:
     :param report: called with what was contained
     :param max_line: how long a line may be
     :param max_waiting: how many bytes may wait to be written
-    :param sleep: the clock by which the last writes are bounded
+    :param sleep: the clock by which the last work and the last writes are bounded
     """
 
     def __init__(
@@ -206,14 +206,20 @@ class Peer:
         assert self._tasks is not None
         if self._teardown is not None:
             await self._teardown._join()
-        for incoming in tuple(self._incoming.values()):
-            incoming.abandon()
-        while self._incoming:
-            self._incoming_changed = Event()
-            await self._incoming_changed.wait()
+        async with create_task_group() as patience:
+            patience.start_soon(self._abandon_late)
+            while self._incoming:
+                self._incoming_changed = Event()
+                await self._incoming_changed.wait()
+            patience.cancel_scope.cancel()
         self._finishing = True
         self._something_to_write.set()
         self._tasks.start_soon(self._bound_draining)
+
+    async def _abandon_late(self) -> None:
+        await self._sleep(LAST_SECONDS)
+        for incoming in self._incoming.values():
+            incoming.abandon()
 
     # Reading
 
@@ -356,7 +362,7 @@ class Peer:
 
     async def _bound_draining(self) -> None:
         with self._draining:
-            await self._sleep(DRAIN_SECONDS)
+            await self._sleep(LAST_SECONDS)
             self._writing.cancel()
 
 

@@ -10,7 +10,7 @@ import acp.schema as schema
 import anyio
 
 from probate_reference.acp import Bridge, Connection
-from tests.reference.jsonrpc.wires import Far, wire
+from tests.reference.jsonrpc.wires import Far, little_time, wire
 from tests.reference.kit import World
 
 RESULTS: dict[str, Any] = {
@@ -138,7 +138,10 @@ class Bridged:
         self.world = world
         numbers = iter(range(1, 100))
         self.bridge = Bridge(
-            world.runtime, mint=lambda: f"s{next(numbers)}", report=lambda place, failure: world.note(f"report {place}")
+            world.runtime,
+            mint=lambda: f"s{next(numbers)}",
+            report=lambda place, failure: world.note(f"report {place}"),
+            sleep=little_time,
         )
 
     @asynccontextmanager

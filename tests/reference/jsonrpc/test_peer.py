@@ -12,7 +12,7 @@ import pytest
 from probate_reference import Call
 from probate_reference.calls import returned
 from probate_reference.jsonrpc import CloseCause, ConnectionClosed, Incoming, RpcError
-from tests.reference.jsonrpc.wires import Near, running
+from tests.reference.jsonrpc.wires import Near, little_time, running
 
 pytestmark = pytest.mark.anyio
 
@@ -310,8 +310,16 @@ async def test_the_end_of_input_fails_our_requests_and_lets_the_last_answers_out
         await near.peer.request("late", {})
 
 
-async def test_what_is_still_worked_on_when_the_holder_is_done_is_called_off() -> None:
+async def test_what_came_just_before_the_end_is_answered() -> None:
     async with running() as near:
+        near.handlers["echo"] = echo
+        await near.far.say(ask(1, "echo"))
+        await near.far.send.aclose()
+        assert await near.far.hear_all() == [result(1, {})]
+
+
+async def test_what_is_still_worked_on_when_its_time_is_up_is_called_off() -> None:
+    async with running(sleep=little_time) as near:
         near.handlers["slow"] = pending
         await near.far.say(ask(1, "slow"))
         await near.far.send.aclose()

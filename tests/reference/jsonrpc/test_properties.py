@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from probate_reference.jsonrpc import Incoming, Lines, TooLong, encode, read
-from tests.reference.jsonrpc.wires import Near
+from tests.reference.jsonrpc.wires import Near, little_time
 
 SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.floats(), st.text(max_size=4), st.just([]))
 METHODS = st.sampled_from(["now", "never", "fails", "$/cancel_request", "update", ""])
@@ -93,7 +93,7 @@ def test_every_request_gets_one_answer_and_nothing_else_does(backend: str, lines
         return None
 
     async def main() -> list[Any]:
-        near = Near(max_line=2_000)
+        near = Near(max_line=2_000, sleep=little_time)
         for method in ("now", "never", "fails", "$/cancel_request", "update", ""):
             near.handlers[method] = work
         data = b"\n".join(lines)
