@@ -35,7 +35,7 @@ OLDEST_NODE: Final = (22, 19)
 """The oldest Node that the runtimes work with."""
 
 _NPM: Final = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
-_PIP: Final = (
+PIP: Final = (
     "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-input", "--no-deps", "--no-compile",
     "--only-binary=:all:", "--require-hashes",
 )  # fmt: skip
@@ -98,9 +98,9 @@ class NpmRuntime:
         def fill(made: Path) -> None:
             for name in self.files:
                 shutil.copyfile(self.source / name, made / name)
-            _run((*node.npm, *_NPM), made, self.name, "npm", {**os.environ, "PATH": path})
+            run_installer((*node.npm, *_NPM), made, self.name, "npm", {**os.environ, "PATH": path})
 
-        _make_whole(folder, fill)
+        make_whole(folder, fill)
         return folder
 
 
@@ -150,15 +150,15 @@ class WheelRuntime:
         def fill(made: Path) -> None:
             lock = made / "requirement.txt"
             lock.write_text(f"{self.requirement}\n")
-            command = (sys.executable, *_PIP, "--target", str(made), "--requirement", str(lock))
-            _run(command, made, self.name, "pip", dict(os.environ))
+            command = (sys.executable, *PIP, "--target", str(made), "--requirement", str(lock))
+            run_installer(command, made, self.name, "pip", dict(os.environ))
 
         if not self.installed:
-            _make_whole(self.folder, fill)
+            make_whole(self.folder, fill)
         return self.folder
 
 
-def _make_whole(folder: Path, fill: Callable[[Path], None]) -> None:
+def make_whole(folder: Path, fill: Callable[[Path], None]) -> None:
     """Fill a folder, unless another process does so meanwhile; it is there once it is full."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _alone(folder.parent):
@@ -173,7 +173,9 @@ def _make_whole(folder: Path, fill: Callable[[Path], None]) -> None:
             made.rename(folder)
 
 
-def _run(command: Sequence[str], folder: Path, what: str, installer: str, environment: Mapping[str, str]) -> None:
+def run_installer(
+    command: Sequence[str], folder: Path, what: str, installer: str, environment: Mapping[str, str]
+) -> None:
     """Run an installer in the folder that it fills."""
     try:
         done = subprocess.run(

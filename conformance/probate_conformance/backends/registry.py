@@ -30,6 +30,7 @@ from probate_conformance.backends.base import Backend
 from probate_conformance.backends.dsh import dsh_backend
 from probate_conformance.backends.dsh.releases import RELEASES
 from probate_conformance.backends.model import ModelBackend
+from probate_conformance.backends.ph_core import ph_core_backend
 from probate_conformance.backends.process import DEADLINE, ProcessBackend
 from probate_conformance.backends.reference import ReferenceBackend, known_bad
 from probate_conformance.errors import BackendBroke, UsageError, unknown_name
@@ -77,6 +78,10 @@ BUILT_IN: Final[Mapping[str, BuiltIn]] = MappingProxyType(
             lambda deadline: dsh_backend(deadline=deadline),
         ),
         **{f"dsh@{version}": _release_of_dsh(version) for version in RELEASES},
+        "ph-core": BuiltIn(
+            "the agent loop of ph-core, as published on PyPI, in a Python 3.12 or newer of its own",
+            lambda deadline: ph_core_backend(deadline=deadline),
+        ),
     }
 )
 

@@ -6,13 +6,16 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
-from probate_conformance.backends.dsh import NAMES, dsh_backend, install_dsh
+from probate_conformance.backends.dsh import install_dsh
+from probate_conformance.backends.ph_core import RUNTIME as PH_CORE
+from probate_conformance.backends.process import DEADLINE
 from probate_conformance.backends.registry import BUILT_IN, GROUP, announced
 from probate_conformance.cli.options import add_color
 from probate_conformance.cli.output import emit
-from probate_conformance.errors import BackendAbsent, Exit, unknown_name
+from probate_conformance.errors import BackendAbsent, Exit, UsageError, unknown_name
 from probate_conformance.render.layout import table, wrapped
 from probate_conformance.render.style import Ink, Style, style_for
 
@@ -24,7 +27,14 @@ foreign runtime, exactly as its lock file says, into a cache folder of yours; it
 else and runs no script of any package.
 """
 
-_INSTALLERS: Final = {"dsh": install_dsh}
+
+def _install_ph_core(release: str | None) -> Path:
+    if release is not None:
+        raise UsageError("of ph-core there is one release, the one that is locked", mend="leave --version out")
+    return PH_CORE.install()
+
+
+_INSTALLERS: Final = {"dsh": install_dsh, "ph-core": _install_ph_core}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -60,12 +70,7 @@ def run(arguments: argparse.Namespace) -> Exit:
 
 
 def _told(style: Style) -> Iterator[str]:
-    missing: dict[str, BackendAbsent] = {}
-    for name in NAMES:
-        try:
-            dsh_backend(name)
-        except BackendAbsent as absent:
-            missing[name] = absent
+    missing = _missing()
     yield style.ink("installed", Ink.BOLD)
     rows = [(name, one.summary) for name, one in BUILT_IN.items() if name not in missing]
     rows += [(name, f"announced by an installed package: {point.value}") for name, point in announced().items()]
@@ -73,6 +78,18 @@ def _told(style: Style) -> Iterator[str]:
     if missing:
         yield ""
         yield style.ink("not installed", Ink.BOLD)
-        yield from table([(name, f"{absent.what}; {absent.mend}") for name, absent in missing.items()], style)
+        rows = [(name, f"{BUILT_IN[name].summary}: {one.what}; {one.mend}") for name, one in missing.items()]
+        yield from table(rows, style)
     yield ""
     yield from wrapped(f"A package announces its own by an entry point of the group {GROUP!r}.", 0)
+
+
+def _missing() -> dict[str, BackendAbsent]:
+    """Give the backends that could be here and are not. Making one starts nothing, but finds what it needs."""
+    missing = {}
+    for name, one in BUILT_IN.items():
+        try:
+            one.make(DEADLINE)
+        except BackendAbsent as absent:
+            missing[name] = absent
+    return missing

@@ -33,7 +33,7 @@ from probate_conformance.cli.options import (
     seconds,
 )
 from probate_conformance.cli.output import ReportFile, emit
-from probate_conformance.errors import BackendBroke, Exit, ReportError
+from probate_conformance.errors import BackendAbsent, BackendBroke, Exit, ReportError
 from probate_conformance.interrupts import Interrupt
 from probate_conformance.render import junit, ndjson, text
 from probate_conformance.render.progress import ProgressLine
@@ -52,6 +52,10 @@ The same seed gives the same traces everywhere, and the same report but for its 
 """
 CASES: Final[Mapping[str, int]] = MappingProxyType({"core": 3000})
 """How many traces of each profile a backend runs by default; for the two default backends, all in about a minute."""
+
+
+_Made = Backend | BackendAbsent | BackendBroke
+"""A backend, or why there is none: one that is absent keeps no other from being checked."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -129,7 +133,6 @@ def run(arguments: argparse.Namespace) -> Exit:
     """Check the backends and report.
 
     :raises UsageError: if a name means nothing
-    :raises BackendAbsent: if a backend is not installed
     :raises ReportError: if the report or a case can't be written
     """
     require_edition(arguments.edition)
@@ -155,11 +158,11 @@ def run(arguments: argparse.Namespace) -> Exit:
     return outcome.end.exit
 
 
-def _made(name: str, deadline: float) -> Backend | BackendBroke:
+def _made(name: str, deadline: float) -> _Made:
     try:
         return make_backend(name, deadline=deadline)
-    except BackendBroke as broke:
-        return broke
+    except (BackendAbsent, BackendBroke) as error:
+        return error
 
 
 def _rendered(outcome: Run, arguments: argparse.Namespace) -> str:
@@ -170,7 +173,7 @@ def _rendered(outcome: Run, arguments: argparse.Namespace) -> str:
 
 
 def _check(
-    backends: dict[str, Backend | BackendBroke], expectations: Expectations, arguments: argparse.Namespace
+    backends: dict[str, _Made], expectations: Expectations, arguments: argparse.Namespace
 ) -> tuple[Run, list[ReportError]]:
     """Check all; gives the run, and the errors of cases that could not be written."""
     plan = Plan(
@@ -208,7 +211,7 @@ def _check(
 
 def _by_profile(
     name: str,
-    backend: Backend | BackendBroke,
+    backend: _Made,
     plan: Plan,
     expectations: Expectations,
     interrupt: Interrupt,
@@ -240,7 +243,7 @@ def _cases(profile: str, arguments: argparse.Namespace) -> int:
 
 def _report(
     name: str,
-    backend: Backend | BackendBroke,
+    backend: _Made,
     plan: Plan,
     interrupt: Interrupt,
     before: list[Report],
@@ -251,6 +254,8 @@ def _report(
         return not_run(name, plan, INTERRUPTED)
     if plan.stop_at_first and any(result.fails for report in before for result in report.clauses):
         return not_run(name, plan, AT_FIRST_FAILURE)
+    if isinstance(backend, BackendAbsent):
+        return not_run(name, plan, "; ".join(part for part in (backend.what, backend.mend) if part))
     progress = ProgressLine(name, sys.stderr, os.environ)
     try:
         return check_backend(name, backend, plan, interrupt, progress, spreading)

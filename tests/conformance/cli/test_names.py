@@ -98,8 +98,19 @@ def test_a_backend_that_a_package_announces(probate: Probate, tmp_path: Path) ->
 
 
 def test_a_backend_that_is_not_installed(probate: Probate, tmp_path: Path) -> None:
-    ran = probate("check", "reference", "dsh", XDG_CACHE_HOME=str(tmp_path), PATH=str(tmp_path))
+    ran = probate(
+        "check", "model", "dsh", "--cases", 30, "-k", "CALL-*", XDG_CACHE_HOME=str(tmp_path), PATH=str(tmp_path)
+    )
+    assert ran.code == 5
+    assert "\ndsh\n" in ran.out
+    assert "not all was run: the packages of dsh are not installed; " in ran.out
+    assert "probate backends install dsh" in " ".join(ran.out.split())
+    assert " traces · " in ran.out  # of the other one, which is checked all the same
+
+
+def test_replaying_on_a_backend_that_is_not_installed(probate: Probate, tmp_path: Path) -> None:
+    (tmp_path / "case.json").write_text('{"items": [{"item": "look", "label": "k1"}]}')
+    ran = probate("replay", "case.json", "--backend", "ph-core", XDG_CACHE_HOME=str(tmp_path))
     assert ran.code == 5
     assert ran.out == ""
-    assert ran.err.startswith("probate: ")
-    assert "install" in ran.err
+    assert ran.err.startswith("probate: ph-core is not installed\n  install it: probate backends install ph-core")

@@ -21,13 +21,13 @@ from typing import Any
 
 sys.path.insert(0, sys.argv[1])
 
-from ph.agent import registry as agent_row  # noqa: E402
-from ph.agent.types import AgentCancelCause, AgentOptions  # noqa: E402
-from ph.agent_loop import apply as loop_row  # noqa: E402
-from ph.cordis import Context  # noqa: E402
-from ph.keys import AGENTS, LLM, SESSIONS, TOOLS  # noqa: E402
-from ph.llm import adapter as llm_row  # noqa: E402
-from ph.llm.types import (  # noqa: E402
+from ph.agent import registry as agent_row
+from ph.agent.types import AgentCancelCause, AgentOptions
+from ph.agent_loop import apply as loop_row
+from ph.cordis import Context
+from ph.keys import AGENTS, LLM, SESSIONS, TOOLS
+from ph.llm import adapter as llm_row
+from ph.llm.types import (
     BlockEnd,
     BlockStart,
     Finish,
@@ -38,10 +38,10 @@ from ph.llm.types import (  # noqa: E402
     ToolCallBlock,
     create_user_message,
 )
-from ph.session import store as session_row  # noqa: E402
-from ph.system_prompt import assembly as prompt_row  # noqa: E402
-from ph.tools import registry as tools_row  # noqa: E402
-from ph.tools.definition import ToolOutput, define_tool, text_content  # noqa: E402
+from ph.session import store as session_row
+from ph.system_prompt import assembly as prompt_row
+from ph.tools import registry as tools_row
+from ph.tools.definition import ToolOutput, define_tool, text_content
 
 ROWS = (session_row.apply, llm_row.apply, prompt_row.apply, tools_row.apply, agent_row.apply, loop_row)
 
@@ -50,6 +50,30 @@ BAD, UNKEPT = "!bad", "\ud800"
 
 CALM_TURNS = 12
 MOST_TURNS = 10_000
+
+NOTES = (
+    (
+        "ph-core has no owners, and its agents outlive the row that made them: owners and provider are not claimed. "
+        "At the end of each trace the host ends what is left, newest first."
+    ),
+    (
+        "The loop runs when the host runs it. The host does so in a step of its own, when an agent was woken and has "
+        "something pending. It ends an agent by stopping it at once, and ends it and its session when its run is over."
+    ),
+    (
+        "Creating is synchronous and has no setup and no signal. The host looks whether the id is free when it is "
+        "asked, and creates in a step of its own."
+    ),
+    (
+        "An agent's scope is there only once it is created, so nothing can be registered in that of a refused one: no "
+        "cleanups."
+    ),
+    "A child ends with its parent, but its session does not; only the host could know of it: no children.",
+    "A turn's signal is a token to poll or to await; nobody hears it inside the call that fires it.",
+    "A session is announced before its agent exists, so a listener may have no agent to speak to: no reactions.",
+    "The loop never flushes: rows of their own decide when, and are not mounted.",
+    "Input is announced for both lists of the inbox alike; whether it steers is not told.",
+)
 
 MANIFEST = {
     "name": "ph-core",
@@ -69,21 +93,7 @@ MANIFEST = {
         "features": ["setup", "cleanup", "signal", "by-agent", "react", "throw", "reject"],
         "fields": ["agent/queued:steering"],
     },
-    "notes": [
-        "ph-core has no owners, and its agents outlive the row that made them: owners and provider are not claimed. At the "
-        "end of each trace the host ends what is left, newest first.",
-        "The loop runs when the host runs it. The host does so in a step of its own when an agent was woken and has something "
-        "pending; it ends an agent by stopping it at once, and ends it and its session when its own run of it is over.",
-        "Creating is synchronous and has no setup and no signal. The host looks whether the id is free when it is asked, and "
-        "creates in a step of its own.",
-        "An agent's scope is there only when it is created, so nothing can be registered in that of a refused one: no "
-        "cleanups.",
-        "A child ends with its parent, but its session does not; only the host could know of it. Children are not claimed.",
-        "A turn's signal is a token to poll or to await; nobody hears it inside the call that fires it.",
-        "A session is announced before its agent exists, so a listener may have no agent to speak to: no reactions.",
-        "The loop never flushes: rows of their own decide when, and are not mounted.",
-        "Input is announced for both lists of the inbox alike; whether it steers is not told.",
-    ],
+    "notes": NOTES,
 }  # fmt: skip
 
 
@@ -177,7 +187,7 @@ class World:
         self.events.append({"event": event, "agent": self.refs[id(session)], **fields})
 
     def session_created(self, session: Any) -> None:
-        """Number the session, and note it."""
+        """Give the session its number, and note it."""
         self.numbers[session.id] += 1
         self.sessions.append(session)
         self.refs[id(session)] = f"{session.id}#{self.numbers[session.id]}"
@@ -229,8 +239,9 @@ class World:
                 return self.spliced(data) if self.records_inbox else []
             case "request/header" | "request/context" | "assistant/chunk":
                 return []
-        self.unknown.add(kind)
-        return []
+            case _:
+                self.unknown.add(kind)
+                return []
 
     def ending(self, reason: Any) -> dict[str, Any]:
         """Say how a turn ended. The older edition has no cause there, and a word of its own for disposal."""
@@ -282,7 +293,7 @@ class World:
                 cause = AgentCancelCause(kind=item["cause"])
                 self.at_once(label, lambda: self.agents[item["agent"]].cancel(cause))
             case "await_idle":
-                self.follow(label, self.agents[item["agent"]].when_idle(), eager=True)
+                self.follow(label, self.agents[item["agent"]].when_idle())
             case "dispose":
                 self.follow(label, self.dispose(self.agents[item["agent"]]))
             case "unload_owner":
@@ -378,7 +389,7 @@ class World:
         else:
             self.settled(call, {"settlement": "returned", "value": value})
 
-    def follow(self, call: str, waited_for: Awaitable[Any], *, eager: bool = False) -> None:
+    def follow(self, call: str, waited_for: Awaitable[Any]) -> None:
         """Note when a call that has begun comes to its end."""
 
         async def settle() -> None:
@@ -389,11 +400,11 @@ class World:
             else:
                 self.settled(call, {"settlement": "returned", "value": value})
 
-        self.spawn(settle(), eager=eager)
+        _ = self.spawn(settle())
 
-    def spawn(self, work: Coroutine[Any, Any, None], *, eager: bool = False) -> asyncio.Task[None]:
-        """Start a task, and see that it is kept. An eager one begins at once: as far as a call goes before it waits."""
-        task = asyncio.Task(work, loop=asyncio.get_running_loop(), eager_start=eager)
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start a task, and see that it is kept."""
+        task = asyncio.get_running_loop().create_task(work)
         self.tasks.add(task)
         task.add_done_callback(self.ended)
         return task
