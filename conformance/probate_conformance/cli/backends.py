@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -34,7 +34,7 @@ def _install_ph_core(release: str | None) -> Path:
     return PH_CORE.install()
 
 
-_INSTALLERS: Final = {"dsh": install_dsh, "ph-core": _install_ph_core}
+_INSTALLERS: Final[Mapping[str, Callable[[str | None], Path]]] = {"dsh": install_dsh, "ph-core": _install_ph_core}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -45,9 +45,10 @@ PH_CORE: Final = Family(
     name="ph-core",
     title="ph-core, a harness in Python",
     words="""\
-ph-core is published on PyPI. It is a port of the ideas of dsh, written by others, and follows neither edition as a whole.
-It is driven in a Python of its own: the adapter mounts six of its rows in a context, with a model and a tool that wait at
-gates, plays the host that ph-core expects to have, and reports what an ordinary listener hears. Nothing in it is patched.
+ph-core is published on PyPI. It carries on ideas of dsh, was written by others, and follows neither edition as a whole.
+It is driven in a Python of its own: the adapter mounts six of its rows in a context, with a model and a tool that wait
+at gates, plays the host that ph-core expects to have, and reports what an ordinary listener hears. Nothing in it is
+patched.
 
 It makes some of the choices in which the editions differ one way, and some the other. A trace that meets one of these
 ends there, unless the run can go on with that choice flipped; what lies behind it is blocked, and not passed.

@@ -119,7 +119,7 @@ class Page:
         by_backend = [{result.id: result for result in report.clauses} for _, report in reports]
         names = list(dict.fromkeys(name for results in by_backend for name in results))
         rows = [(name, *(_cell(results.get(name)) for results in by_backend)) for name in names]
-        head = ("clause", *(_short(backend, self.family.name) for backend, _ in reports))
+        head = ("clause", *(_short(backend, self.family) for backend, _ in reports))
         return f"## Clause by clause under `{edition}`\n\n{_READING}\n{_table(head, rows)}"
 
     # The faults.
@@ -186,8 +186,10 @@ def _cell(result: ClauseResult | None) -> str:
             return _SIGNS[verdict]
 
 
-def _short(backend: str, family: str) -> str:
-    return backend.removeprefix(f"{family}@") if backend != family else "npm"
+def _short(backend: str, family: Family) -> str:
+    if len(family.backends) == 1:
+        return backend
+    return backend.removeprefix(f"{family.name}@") if backend != family.name else "npm"
 
 
 def _count(results: Iterable[ClauseResult], verdict: Verdict) -> int:
