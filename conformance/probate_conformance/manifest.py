@@ -16,11 +16,12 @@ from probate_model.alphabet.gates import GateKind
 from probate_model.alphabet.refusals import is_code
 
 PROFILES = ("core", "sessions", "fibers", "tasks", "bridge", "subagents", "acp")
-"""The parts of the contract. The rules of ``core`` are modelled; the others are named for what is to come."""
+"""The parts of the contract. The rules of ``core`` and ``fibers`` are modelled; others are named for later."""
 
 OP_NAMES = (
     "create", "resume", "abort", "withdraw", "send", "steer", "inject", "cancel", "await_idle", "dispose",
     "unload_owner", "load_owner", "unload_provider", "load_provider", "look",
+    "plug", "unplug", "restart", "effect", "provide", "end_effect", "use",
 )  # fmt: skip
 """All ops by the name that items carry."""
 

@@ -16,7 +16,7 @@ from probate_conformance.generation import Palette
 from probate_conformance.manifest import Manifest
 from probate_conformance.report import Reached, Share
 from probate_model.alphabet.editions import EDITION_2026_06, Choice, ClosingFlush, Edition, Wake
-from probate_model.windows import Window
+from probate_model.windows import FiberWindow, Window
 
 _ENDED: Final = ("dispose", "withdraw")
 _HEARD: Final = ("react",)
@@ -42,7 +42,24 @@ CORE: Final[Mapping[StrEnum, Needs]] = MappingProxyType(
 )
 """What it takes to reach each window: of each of these, one op, gate, feature or event that a backend claims."""
 
-NEEDS: Final[Mapping[str, Mapping[StrEnum, Needs]]] = MappingProxyType({"core": CORE})
+FIBERS: Final[Mapping[StrEnum, Needs]] = MappingProxyType(
+    {
+        FiberWindow.DISPOSE_WHILE_LOADING: (("unplug",), ("plug",)),
+        FiberWindow.UNWANTED_BEFORE_BODY: (("unplug",), ("plug",)),
+        FiberWindow.WITHDRAWN_FROM_LOADING: (("body",), ("unplug", "restart", "end_effect")),
+        FiberWindow.FLAP_COLLAPSED: (("body",), ("provide",), ("end_effect",)),
+        FiberWindow.RELOADED: (("disposer",), ("plug",)),
+        FiberWindow.RESTART_WHILE_LOADING: (("restart",),),
+        FiberWindow.UNLOAD_IN_SETUP: (("effect",), ("unplug", "restart")),
+        FiberWindow.EFFECT_ENDED_IN_UNLOAD: (("end_effect",), ("unplug", "restart")),
+        FiberWindow.DISPOSE_JOINED: (("unplug",),),
+        FiberWindow.MEMBER_FAILED: (("disposer",),),
+        FiberWindow.AGENT_IN_TREE: (("create",), ("send",), ("model", "tool", "flush")),
+    }
+)
+"""The same of profile ``fibers``."""
+
+NEEDS: Final[Mapping[str, Mapping[StrEnum, Needs]]] = MappingProxyType({"core": CORE, "fibers": FIBERS})
 """By profile, its windows and what it takes to reach each."""
 
 

@@ -114,7 +114,7 @@ def _tried(name: str, trial: Trial) -> Tried:
     passed = None
     if trial.thorough:
         with known_bad.backend(name, loop) as backend:
-            passed = backend.converse(_share(backend.manifest, Plan(trial.seed, THOROUGH)))
+            passed = backend.converse(_share(backend.manifest, Plan(trial.seed, THOROUGH, profile=variant.profile)))
     return Tried(name, result.clause, result.runs, result.length, result.story, passed)
 
 

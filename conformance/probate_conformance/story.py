@@ -19,6 +19,16 @@ from probate_model.alphabet.events import (
     Settlement,
     Snapshot,
 )
+from probate_model.alphabet.fibers import (
+    AddEffect,
+    EffectSetup,
+    EndEffect,
+    Plug,
+    Provide,
+    Restart,
+    Unplug,
+    Use,
+)
 from probate_model.alphabet.items import (
     BurstItem,
     Hold,
@@ -52,6 +62,7 @@ from probate_model.alphabet.ops import (
     UnloadProvider,
     Withdraw,
 )
+from probate_model.alphabet.rooms import InRoom
 from probate_model.worlds import Divergence, Reason
 
 
@@ -113,6 +124,22 @@ def _op_line(op: Op) -> str:
             return f"{op.item.split('_')[0]} provider -> {op.label}"
         case Look():
             return f"look -> {op.label}"
+        case Plug():
+            extras = [f"inject {', '.join(op.inject)}"] if op.inject else []
+            extras += [f"provides {', '.join(op.provides)}"] if op.provides else []
+            extras += [f"effects of {', '.join(map(str, op.effects))}"] if op.effects else []
+            return " ".join([f"plug {op.label} into {op.parent}", *extras])
+        case Unplug() | Restart():
+            return f"{op.item} {op.fiber} -> {op.label}"
+        case AddEffect():
+            slowly = " slowly" if op.setup is EffectSetup.PLAIN else ""
+            return f"effect {op.label} of {op.members} on {op.fiber}{slowly}"
+        case Provide():
+            return f"provide {op.service} on {op.fiber} -> {op.label}"
+        case EndEffect():
+            return f"end {op.effect} -> {op.label}"
+        case Use():
+            return f"use {op.service} on {op.fiber} {op.by} -> {op.label}"
 
 
 def event_line(event: Event) -> str:
@@ -130,6 +157,8 @@ def _event_line(event: Event) -> str:
             record = event.record
             shown = _values(record, "record")
             return f"log {event.agent} {event.seq} {record.record}{shown}"
+        case InRoom():
+            return f"{event.event}{_values(event, 'event')}"
         case _:
             return f"{event.event} {event.agent}{_values(event, 'event', 'agent')}"
 

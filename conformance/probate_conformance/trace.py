@@ -20,6 +20,17 @@ from probate_conformance.errors import TraceError
 from probate_conformance.manifest import ChoiceName, EditionName, Profile
 from probate_model.alphabet.editions import EDITIONS, CancelCause, Edition
 from probate_model.alphabet.events import EVENT_KINDS, HeardEvent, Record
+from probate_model.alphabet.fibers import (
+    ROOT,
+    AddEffect,
+    EndEffect,
+    Plug,
+    Provide,
+    Restart,
+    Unplug,
+    Use,
+    body_effect,
+)
 from probate_model.alphabet.gates import GateKind, knows
 from probate_model.alphabet.items import (
     BurstItem,
@@ -55,7 +66,7 @@ from probate_model.alphabet.ops import (
     Withdraw,
 )
 
-MODELLED_PROFILES: Final = ("core",)
+MODELLED_PROFILES: Final = ("core", "fibers")
 """The profiles whose rules the model has."""
 
 EVENT_CLASSES: Final = {cls.__dataclass_fields__["event"].default: cls for cls in get_args(HeardEvent)}
@@ -132,10 +143,12 @@ class Trace(BaseModel):
         return [*bursts, self.epilogue()]
 
     def epilogue(self) -> tuple[BurstItem, ...]:
-        """Give what ends every trace: open all gates, unload the owners in order, unload the provider."""
+        """Give what ends every trace: open all gates, unplug what is in the root, unload owners and provider."""
         gates = dict.fromkeys(item.gate for item in self.items if isinstance(item, Hold))
+        plugged = (op for item in self.items for op in ops_of(item) if isinstance(op, Plug) and op.parent == ROOT)
+        fibers = (Unplug(Label(f"end:{op.label}"), op.label) for op in plugged)
         owners = (UnloadOwner(Label(f"end:{owner}"), owner) for owner in self.world.owners)
-        return (*(Open(gate) for gate in gates), *owners, UnloadProvider(Label("end")))
+        return (*(Open(gate) for gate in gates), *fibers, *owners, UnloadProvider(Label("end")))
 
     def with_items(self, items: Sequence[Item]) -> Trace:
         """Give the same trace with other items, which are known to be valid."""
@@ -158,7 +171,7 @@ def faults(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
         for label in _labels(item):
             if label in labels:
                 yield number, f"the label {label!r} is already taken"
-            if label == THIS or not label or label.startswith("end"):
+            if label in (THIS, ROOT) or not label or label.startswith("end"):
                 yield number, f"{label!r} can't be a label; it has a meaning of its own"
             labels.add(label)
         for op in ops_of(item):
@@ -170,10 +183,16 @@ def faults(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
                 if op.text in texts:
                     yield number, f"the text {op.text!r} is already used; texts are unique in a trace"
                 texts.add(op.text)
+            if any(members < 1 for members in _members(op)):
+                yield number, "an effect has at least one member"
         if isinstance(item, React):
             yield from ((number, fault) for fault in _reaction_faults(item))
         elif isinstance(item, Plan | Hold | Release | Open):
             yield from ((number, fault) for fault in _gate_faults(item))
+
+
+def _members(op: Op) -> tuple[int, ...]:
+    return op.effects if isinstance(op, Plug) else (op.members,) if isinstance(op, AddEffect) else ()
 
 
 def _labels(item: Item) -> Iterator[Label]:
@@ -190,6 +209,12 @@ def _names(op: Op) -> Iterator[Label]:
             yield label
         case _ if isinstance(op, _ON_AGENT):
             yield op.agent
+        case Plug(parent=fiber) if fiber != ROOT:
+            yield fiber
+        case Unplug() | Restart() | AddEffect() | Provide() | Use():
+            yield op.fiber
+        case EndEffect():
+            yield op.effect
         case _:
             pass
 
@@ -226,8 +251,10 @@ def _gate_faults(item: Plan | Hold | Release | Open) -> Iterator[str]:
 
 def dangling(trace: Trace) -> Iterator[tuple[int, str]]:
     """Find references to what no item of the trace makes: in a file they are a mistake, in a shrunk trace just void."""
-    made = {op.label for item in trace.items for op in ops_of(item) if isinstance(op, Create)}
-    owners = set(trace.world.owners)
+    ops = [op for item in trace.items for op in ops_of(item)]
+    made = {op.label for op in ops if isinstance(op, Create | Plug | AddEffect | Provide)}
+    made |= {body_effect(op.label, place) for op in ops if isinstance(op, Plug) for place in range(len(op.effects))}
+    owners = {*trace.world.owners, *(op.label for op in ops if isinstance(op, Plug))}
     for number, item in enumerate(trace.items, start=1):
         if isinstance(item, Plan | Hold | Release | Open) and item.gate.creation not in made:
             yield number, f"no item creates {item.gate.creation!r}"

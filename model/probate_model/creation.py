@@ -28,6 +28,7 @@ from probate_model.alphabet.ops import (
 from probate_model.alphabet.refusals import Refusal, code, thrown
 from probate_model.clauses import demand
 from probate_model.deactivation import deactivate
+from probate_model.fibers.access import adopt_agent
 from probate_model.references import on_creation, with_handle
 from probate_model.run import Run
 from probate_model.windows import Window
@@ -58,6 +59,7 @@ def create(run: Run, op: Create) -> bool:
         provider = run.provider.incarnation
         agent = Agent(op.label, op.id, origin, provider, op.setup, op.cleanup, op.signal)
         run.add(agent._replace(woken=False) if run.edition.latches else agent)
+        adopt_agent(run, origin.owner, op.label)
     return True
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from probate_model.alphabet.events import AgentEvent, Event, ScopeCleanup, Settled
 from probate_model.alphabet.names import Label
+from probate_model.alphabet.rooms import InRoom
 from probate_model.machine import Activity, Step, Walk, fire
 from probate_model.reduction import timeless
 from probate_model.run import Expected, Silence
@@ -73,7 +74,7 @@ def _agree(expected: Sequence[Expected], events: Sequence[Event]) -> bool:
 
 def _take(walk: Walk, event: Event, show: Show) -> Sequence[Expected]:
     """Fire the step that leads to ``event``, after the silent steps that come before it; nothing if there is none."""
-    label = None if isinstance(event, Settled) else _label_of(walk.agents, event)
+    label = None if isinstance(event, Settled | InRoom) else _label_of(walk.agents, event)
     for _ in range(_SILENT_AT_MOST):
         if isinstance(event, Settled):
             due = next((due for due in walk.due if due.call == event.call and due.outcome == event.outcome), None)

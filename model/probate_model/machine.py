@@ -32,6 +32,7 @@ from probate_model.alphabet.gates import Gate, GateKind, GateOutcome, default_ou
 from probate_model.alphabet.items import BurstItem, Hold, Open, Plan, React, Release
 from probate_model.alphabet.names import Label
 from probate_model.clauses import demand_of
+from probate_model.fibers.room import ROOM as FIBERS
 from probate_model.rooms import NO_ROOMS, Inside, Room
 from probate_model.run import Expected, Outcome, Run, Silence
 from probate_model.world import (
@@ -77,7 +78,7 @@ _BEGINS: dict[type[ops.Op], Callable[[Run, Any], bool]] = {
 }
 
 
-ROOMS: Final[tuple[Room, ...]] = ()
+ROOMS: Final[tuple[Room, ...]] = (FIBERS,)
 """The later profiles; see ``rooms``."""
 
 _ROOM_OF: Final = {room.profile: room for room in ROOMS}

@@ -106,7 +106,7 @@ class Recording:
             if isinstance(event, Settled) and isinstance(event.outcome, Returned):
                 value = event.outcome.value
                 if value is not None and not isinstance(value, Snapshot):
-                    self.made[event.call] = value
+                    self.made[event.call] = AgentRef(value)
 
     def agent_of(self, name: Label, call: Call, place: int) -> AgentRef | None:
         """Give the agent that a call which settled at once, at ``place``, speaks to; none if that can't be told."""

@@ -18,6 +18,7 @@ from probate_model.alphabet.ops import LoadOwner, LoadProvider, UnloadOwner, Unl
 from probate_model.alphabet.refusals import Refusal, code
 from probate_model.clauses import demand
 from probate_model.deactivation import deactivate
+from probate_model.fibers import access as fibers
 from probate_model.run import Run
 from probate_model.world import Agent, Owner, Stage, Teardown, Unload
 
@@ -47,6 +48,9 @@ def load_provider(run: Run, op: LoadProvider) -> bool:
 
 
 def _owner(run: Run, name: OwnerName) -> Owner | None:
+    """Give an owner that can be unloaded by its name; a fiber can't."""
+    if fibers.find(run, Label(name)) is not None:
+        return None
     return next((owner for owner in run.owners if owner.name == name), None)
 
 

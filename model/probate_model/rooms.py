@@ -26,12 +26,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 if TYPE_CHECKING:
     from probate_model.alphabet.gates import Gate, GateKind, GateOutcome
     from probate_model.alphabet.items import WorldSpec
+    from probate_model.fibers.state import FibersRoom
     from probate_model.run import Run
     from probate_model.world import Agent
 
 
 class Rooms(NamedTuple):
     """The state of every room, in the order of the profiles; none of a room that the trace does not enter."""
+
+    fibers: FibersRoom | None = None
 
 
 NO_ROOMS: Final = Rooms()
@@ -40,8 +43,12 @@ NO_ROOMS: Final = Rooms()
 
 def furnished(profile: str, spec: WorldSpec) -> Rooms:
     """Give the rooms as they are before the first item of a trace of ``profile``."""
-    del profile, spec
-    return NO_ROOMS
+    del spec
+    if profile != "fibers":
+        return NO_ROOMS
+    from probate_model.fibers.state import FibersRoom  # noqa: PLC0415 - what a room holds is made of parts of the world
+
+    return Rooms(fibers=FibersRoom())
 
 
 class Inside(NamedTuple):

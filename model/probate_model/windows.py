@@ -51,3 +51,40 @@ class Window(StrEnum):
 
     REUSE_BETWEEN_DETACHES = "reuse of an id between the two detaches"
     """The agent's entry is gone and the session's is not."""
+
+
+class FiberWindow(StrEnum):
+    """The windows of profile ``fibers``."""
+
+    DISPOSE_WHILE_LOADING = "dispose of a fiber that loads"
+    """Its body has not returned, so it can't be unloaded yet."""
+
+    UNWANTED_BEFORE_BODY = "not wanted any more before the body"
+    """It was announced as loading, and something changed before its body was entered."""
+
+    WITHDRAWN_FROM_LOADING = "service withdrawn while a dependent loads"
+    """The dependent can't be unloaded yet, and may get the service back."""
+
+    FLAP_COLLAPSED = "service back before the dependent has loaded"
+    """There is nothing to reload."""
+
+    RELOADED = "provider replaced while a dependent unloads"
+    """It goes on to load with the other one."""
+
+    RESTART_WHILE_LOADING = "restart of a fiber that loads"
+    """There is nothing to restart."""
+
+    UNLOAD_IN_SETUP = "unload while an effect sets up"
+    """The setup goes on, and what it adds is undone."""
+
+    EFFECT_ENDED_IN_UNLOAD = "dispose of an effect that its fiber's unload ends"
+    """One of the two began it, and the other one joins."""
+
+    DISPOSE_JOINED = "second dispose of a fiber that ends"
+    """It joins the first."""
+
+    MEMBER_FAILED = "disposer fails before others of its effect"
+    """What is left of the effect is skipped, and siblings go on."""
+
+    AGENT_IN_TREE = "unload of a fiber with an agent in a turn"
+    """The agent's own order holds inside the fiber's."""

@@ -26,6 +26,10 @@ EVENTS = """
     session/flush a#1 upto=3
     agent/disposed a#1
     session/disposed a#1
+    fiber/state f loading
+    fiber/body f
+    effect/dispose e 2
+    effect/disposed e 2 fail
     scope/cleanup c
     log a#1 0 turn/start turn=1 trigger=injection
     log a#1 1 user/message A
@@ -64,6 +68,13 @@ ITEMS = """
     hold model c deaf
     release model c error
     open model c
+    plug f in=g inject=s provides=t effects=1,2
+    unplug f
+    restart f
+    effect e on=f members=2 slow
+    provide p f s
+    end e
+    use f s name
     settle
 """
 
@@ -79,7 +90,7 @@ def test_every_kind_of_event_is_typed_here() -> None:
     assert {event(one.strip()).event for one in EVENTS.strip().splitlines()} == set(EVENT_KINDS)
 
 
-@pytest.mark.parametrize("place", range(22))
+@pytest.mark.parametrize("place", range(29))
 def test_an_item_is_read_back(place: int) -> None:
     item = items(ITEMS)[place]
     assert ITEM.validate_json(ITEM.dump_json(item)) == item

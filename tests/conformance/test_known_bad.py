@@ -44,7 +44,9 @@ def _check(subject: Backend, plan: Plan) -> Checked:
 
 def _found(name: str, cases: int) -> list[str]:
     schedules = 4 if name in OF_ORDER else 1
-    checked = _check(backend(name), Plan(seed=1, cases=cases, schedules=schedules, stop_at_first=True))
+    profile = VARIANTS[name].profile
+    plan = Plan(seed=1, cases=cases, schedules=schedules, stop_at_first=True, profile=profile)
+    checked = _check(backend(name), plan)
     return [case.clause for case in checked.cases]
 
 
@@ -62,7 +64,7 @@ def test_every_defect_is_found_and_named(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_defect_breaks_a_clause_and_not_the_kit(name: str) -> None:
-    checked = _check(backend(name), Plan(seed=1, cases=100))
+    checked = _check(backend(name), Plan(seed=1, cases=100, profile=VARIANTS[name].profile))
     assert not checked.troubles
     assert sum(checked.failed.values()) * 2 <= checked.traces
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from probate_conformance.generation import Palette, generate
 from probate_conformance.manifest import FEATURES, FIELDS, OP_NAMES, Manifest, Unclaimed
-from probate_conformance.trace import EVENT_CLASSES, ops_of
+from probate_conformance.trace import EVENT_CLASSES, MODELLED_PROFILES, ops_of
 from probate_conformance.view import claimed_clauses, view_of
 from probate_model.alphabet.editions import EDITIONS
 from probate_model.alphabet.events import Listed, Settled, Snapshot, Status
@@ -133,8 +133,10 @@ def test_a_whole_manifest_is_held_to_everything() -> None:
     assert view_of(manifest()) is EVERYTHING
     assert all(claimed_clauses(manifest(), "core").values())
     for edition in EDITIONS.values():
-        holding = {name for name, clause in CLAUSES.items() if clause.holds_in(edition)}
-        assert set(claimed_clauses(manifest(), "core", edition)) == holding
+        for profile in MODELLED_PROFILES:
+            of_it = [clause for clause in CLAUSES.values() if clause.profile == profile]
+            holding = {clause.id for clause in of_it if clause.holds_in(edition)}
+            assert set(claimed_clauses(manifest(), profile, edition)) == holding
 
 
 def test_an_event_that_is_not_claimed_is_not_seen() -> None:

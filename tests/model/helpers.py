@@ -59,6 +59,25 @@ from probate_model.alphabet.events import (
     TurnStart,
     UserMessage,
 )
+from probate_model.alphabet.fibers import (
+    ROOT,
+    AddEffect,
+    BodyEntered,
+    DisposerCalled,
+    DisposerEnded,
+    DisposerOutcome,
+    EffectSetup,
+    EndEffect,
+    FiberChanged,
+    FiberState,
+    Plug,
+    Provide,
+    Restart,
+    ServiceName,
+    Unplug,
+    Use,
+)
+from probate_model.alphabet.fibers import By as ByName
 from probate_model.alphabet.gates import Gate, GateKind, GateOutcome, Temper, default_outcome
 from probate_model.alphabet.items import (
     Action,
@@ -129,6 +148,14 @@ def line(event: Event) -> str:
             rest = f"upto={upto}"
         case Logged(seq=seq, record=record):
             rest = f"{seq} {_record_words(record)}"
+        case FiberChanged(fiber, state):
+            return f"fiber/state {fiber} {state.value}"
+        case BodyEntered(fiber):
+            return f"fiber/body {fiber}"
+        case DisposerCalled(effect, member):
+            return f"effect/dispose {effect} {member}"
+        case DisposerEnded(effect, member, disposed):
+            return f"effect/disposed {effect} {member} {disposed.value}"
         case ScopeCleanup(creation):
             return f"scope/cleanup {creation}"
         case Settled(call, outcome):
@@ -204,6 +231,14 @@ def event(text: str) -> Event:
             return Flushed(ref, _number(upto))
         case "log", [seq, *record]:
             return Logged(ref, int(seq), _record(record))
+        case "fiber/state", [state]:
+            return FiberChanged(Label(name), FiberState(state))
+        case "fiber/body", []:
+            return BodyEntered(Label(name))
+        case "effect/dispose", [member]:
+            return DisposerCalled(Label(name), int(member))
+        case "effect/disposed", [member, disposed]:
+            return DisposerEnded(Label(name), int(member), DisposerOutcome(disposed))
         case "scope/cleanup", []:
             return ScopeCleanup(Label(name))
         case "settled", ["raised", code]:
@@ -357,6 +392,12 @@ class Script:
                 return Steer(Label(label or text), Label(agent), Text(text))
             case "inject", [agent, text]:
                 return Inject(Label(label or text), Label(agent), Text(text))
+            case "plug", [name, *options]:
+                return _plug(Label(label or name), options)
+            case "effect", [name, *options]:
+                return _effect(Label(label or name), options)
+            case "provide", [name, fiber, service]:
+                return Provide(Label(label or name), Label(fiber), ServiceName(service))
             case _:
                 pass
         if not label:
@@ -386,6 +427,16 @@ class Script:
                 return LoadOwner(call, OwnerName(owner))
             case "look", []:
                 return Look(call)
+            case "unplug", [fiber]:
+                return Unplug(call, Label(fiber))
+            case "restart", [fiber]:
+                return Restart(call, Label(fiber))
+            case "end", [effect]:
+                return EndEffect(call, Label(effect))
+            case "use", [fiber, service]:
+                return Use(call, Label(fiber), ServiceName(service))
+            case "use", [fiber, service, "name"]:
+                return Use(call, Label(fiber), ServiceName(service), ByName.NAME)
             case _:
                 raise ValueError(f"no item: {verb} {' '.join(words)}")
 
@@ -410,6 +461,24 @@ def _create(label: Label, agent_id: AgentId, options: Iterable[str]) -> Create:
             case _:
                 raise ValueError(f"no option of create: {option!r}")
     return Create(label, agent_id, by, setup, cleanup, signal)
+
+
+def _plug(label: Label, options: Iterable[str]) -> Plug:
+    given = dict(option.split("=") for option in options)
+    inject, provides, effects = (given.get(name, "").split(",") for name in ("inject", "provides", "effects"))
+    return Plug(
+        label,
+        Label(given.get("in", ROOT)),
+        tuple(ServiceName(name) for name in inject if name),
+        tuple(ServiceName(name) for name in provides if name),
+        tuple(int(members) for members in effects if members),
+    )
+
+
+def _effect(label: Label, options: Sequence[str]) -> AddEffect:
+    given = dict(option.split("=") for option in options if option != "slow")
+    setup = EffectSetup.PLAIN if "slow" in options else EffectSetup.NONE
+    return AddEffect(label, Label(given["on"]), int(given.get("members", "1")), setup)
 
 
 def _gate(kind: str, creation: str) -> Gate:
@@ -437,10 +506,12 @@ class Play:
     :param owners: the owners that exist; ``host`` if none is named
     """
 
-    def __init__(self, *owners: str, edition: Edition = EDITION_2026_06, provider: bool = True) -> None:
+    def __init__(
+        self, *owners: str, edition: Edition = EDITION_2026_06, provider: bool = True, profile: str = "core"
+    ) -> None:
         names = tuple(map(OwnerName, owners or ("host",)))
         self.spec = WorldSpec(names, provider)
-        self.world: World = new_world(self.spec, edition)
+        self.world: World = new_world(self.spec, edition, profile)
         self.silences: list[Silence] = []
         self.void: list[Item] = []
         self._script = Script()

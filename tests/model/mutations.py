@@ -19,6 +19,7 @@ from probate_model.alphabet.events import (
     ErrorSource,
     Event,
     Logged,
+    OfNoAgent,
     Raised,
     Returned,
     ScopeCleanup,
@@ -56,7 +57,7 @@ def _of_one_agent(seen: Sequence[Event]) -> list[tuple[int, int]]:
     pairs = []
     last: dict[AgentRef, int] = {}
     for place, event in enumerate(seen):
-        if isinstance(event, ScopeCleanup | Settled):
+        if isinstance(event, OfNoAgent):
             continue
         if isinstance(event, AgentError) and event.source is ErrorSource.FLUSH:
             last.pop(event.agent, None)

@@ -17,7 +17,8 @@ from probate_conformance.backends.model import ModelBackend
 from probate_conformance.generation import generate
 from probate_conformance.lockstep import examine
 from probate_conformance.manifest import FEATURES, OP_NAMES
-from probate_model.alphabet.editions import EDITION_2026_06, EDITION_2026_08, EDITIONS, Edition
+from probate_conformance.trace import MODELLED_PROFILES
+from probate_model.alphabet.editions import EDITION_2026_06, EDITION_2026_08, EDITIONS, VARIATIONS, Edition, edition_of
 from probate_model.alphabet.events import EVENT_KINDS
 from probate_model.alphabet.gates import GateKind
 from probate_model.alphabet.refusals import is_code
@@ -79,7 +80,7 @@ def test_a_clause_says_how_it_is_observed_and_what_it_needs(name: str) -> None:
     assert set(clause.seen) <= {*EVENT_KINDS, "snapshot"}
     assert set(clause.needs) <= {*OP_NAMES, *GateKind, *FEATURES}
     assert all(map(is_code, clause.codes))
-    assert clause.profile == "core"
+    assert clause.profile in MODELLED_PROFILES
     assert clause.choice is None or clause.choice in EDITION_2026_06.choices()
 
 
@@ -92,24 +93,33 @@ def test_every_kind_of_event_has_a_clause_for_one_too_many() -> None:
         assert all(CLAUSES[extra_clause(kind, edition)].holds_in(edition) for kind in EVENT_KINDS)
 
 
+TRACES = {"core": 600, "fibers": 120}
+"""How many traces of each profile are looked at."""
+
+
 @pytest.mark.parametrize("name", EDITIONS)
 def test_every_clause_is_demanded_by_generated_traces(name: str) -> None:
     """What no trace demands can't pass (decision 42). The backend is the model, so nothing else is in the way."""
     edition = EDITIONS[name]
     demanded: Counter[str] = Counter()
     backend = ModelBackend()
-    for number in range(600):
-        examined = backend.converse(examine(generate(1, number, edition=edition), EVERYTHING))
-        assert examined.divergence is None
-        demanded += examined.demanded
-    assert set(demanded) == {name for name, clause in CLAUSES.items() if clause.holds_in(edition)}
+    for profile, traces in TRACES.items():
+        varied = (edition, edition_of("~".join([name, *VARIATIONS]))) if profile == "fibers" else (edition,)
+        for number in range(traces):
+            for one in varied:
+                trace = generate(1, number, profile=profile, edition=one)
+                examined = backend.converse(examine(trace, EVERYTHING))
+                assert examined.divergence is None
+                demanded += examined.demanded
+    reachable = (edition, edition.flipped(VARIATIONS))
+    assert set(demanded) == {name for name, clause in CLAUSES.items() if any(clause.holds_in(one) for one in reachable)}
 
 
 def test_every_clause_that_depends_on_a_choice_names_it() -> None:
     for clause in CLAUSES.values():
         choices = {field.name for field in fields(Edition) for one in clause.under if one in type_of(field.name)}
         assert not choices or clause.choice in choices
-    assert {clause.choice for clause in CLAUSES.values()} - {None} == set(CHOICES)
+    assert {clause.choice for clause in CLAUSES.values()} - {None} == {*CHOICES, *DECLARED}
 
 
 def type_of(choice: str) -> list[object]:
@@ -138,9 +148,20 @@ CHOICES = {
 }
 """The choices of decisions 43 to 45, as 2026-06 | 2026-08."""
 
+DECLARED = {
+    "failing_member": ("skips-rest", "isolated"),
+    "effect_dispose": ("joined", "single-shot"),
+    "siblings": ("together", "one-by-one"),
+}
+"""The variations of decision 48, as in both editions | what a backend may declare."""
+
 
 def test_every_edition_makes_every_choice() -> None:
-    assert {name: (old, EDITION_2026_08.choices()[name]) for name, old in EDITION_2026_06.choices().items()} == CHOICES
+    drifted = EDITION_2026_08.choices()
+    of_both = {name: (old, drifted[name]) for name, old in EDITION_2026_06.choices().items()}
+    assert {name: pair for name, pair in of_both.items() if name not in DECLARED} == CHOICES
+    assert all(of_both[name] == (ours, ours) for name, (ours, _) in DECLARED.items())
+    assert tuple(DECLARED) == VARIATIONS
     assert EDITIONS == {"2026-06": EDITION_2026_06, "2026-08": EDITION_2026_08}
     assert Edition().choices() == EDITION_2026_06.choices()
 
@@ -150,7 +171,19 @@ def test_every_choice_is_an_enumeration_of_two() -> None:
         if field.name != "name":
             value = getattr(EDITION_2026_06, field.name)
             assert isinstance(value, StrEnum)
-            assert tuple(type(value)) in (CHOICES[field.name], CHOICES[field.name][::-1])
+            both = {**CHOICES, **DECLARED}[field.name]
+            assert tuple(type(value)) in (both, both[::-1])
+
+
+def test_a_variation_is_an_edition_of_its_own() -> None:
+    varied = edition_of("2026-06~siblings")
+    assert varied is edition_of("2026-06~siblings")
+    assert varied.name == "2026-06~siblings"
+    assert varied.choices() == {**EDITION_2026_06.choices(), "siblings": "one-by-one"}
+    assert edition_of("2026-06") is EDITION_2026_06
+    for name in ("2027-01", "2026-06~wake"):
+        with pytest.raises(KeyError):
+            edition_of(name)
 
 
 def test_every_choice_that_core_can_show_is_tied_to_a_clause() -> None:

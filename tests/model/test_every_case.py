@@ -1,4 +1,4 @@
-"""Every numbered case of the chapters A to E is a test, or stands on the list of those that can't be one."""
+"""Every numbered case of the chapters A to E and H is a test, or stands on the list of those that can't be one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from types import ModuleType
 from tests.model import (
     test_cases_cancel,
     test_cases_creation,
+    test_cases_fibers,
     test_cases_registry,
     test_cases_teardown,
     test_cases_turns,
@@ -20,6 +21,7 @@ MODULES: dict[str, ModuleType] = {
     "C": test_cases_creation,
     "D": test_cases_teardown,
     "E": test_cases_registry,
+    "H": test_cases_fibers,
 }
 
 KNOWN = {f"{chapter}{number}" for chapter, numbers in CASES.items() for number in numbers}
@@ -27,12 +29,19 @@ KNOWN = {f"{chapter}{number}" for chapter, numbers in CASES.items() for number i
 
 def carried(chapter: str) -> set[str]:
     """Give the cases that a module of tests names."""
-    named = (re.match(r"test_([a-e]\d+)_", name) for name in vars(MODULES[chapter]))
+    named = (re.match(r"test_([a-eh]\d+)_", name) for name in vars(MODULES[chapter]))
     return {match[1].upper() for match in named if match}
 
 
 def test_the_list_of_cases_is_whole() -> None:
-    assert {chapter: len(numbers) for chapter, numbers in CASES.items()} == {"A": 33, "B": 26, "C": 24, "D": 16, "E": 8}
+    assert {chapter: len(numbers) for chapter, numbers in CASES.items()} == {
+        "A": 33,
+        "B": 26,
+        "C": 24,
+        "D": 16,
+        "E": 8,
+        "H": 16,
+    }
     assert all(list(numbers) == sorted(set(numbers)) for numbers in CASES.values())
 
 

@@ -50,7 +50,7 @@ Run generated traces on each backend and hold what is observed to the model. A f
 again to confirm it, shrunk, told as a story and written as a case that `probate replay` runs.
 The same seed gives the same traces everywhere, and the same report but for its first line.
 """
-CASES: Final[Mapping[str, int]] = MappingProxyType({"core": 3000})
+CASES: Final[Mapping[str, int]] = MappingProxyType({"core": 3000, "fibers": 300})
 """How many traces of each profile a backend runs by default; for the two default backends, all in about a minute."""
 
 

@@ -114,6 +114,26 @@ CHAPTERS: Final = (
         "it, and not to whoever has that id now. That is what makes an id safe to use again.",
         (traces.REUSE,),
     ),
+    Chapter(
+        "Plug-ins",
+        ("FIBER",),
+        "A runtime is put together from plug-ins, each in a fiber of its own: loaded while what it needs is there, "
+        "unloaded when that goes, and ended with what it was plugged into. One transition runs at a time, whatever "
+        "happens meanwhile. (Profile `fibers`, as the next two chapters.)",
+    ),
+    Chapter(
+        "Effects",
+        ("EFFECT",),
+        "What a plug-in sets up has to be taken down, and there are two ways to put that together. Effects of a fiber "
+        "end side by side. Members of one effect end in reverse, each completely before the next: the one order that "
+        "can be relied on, and the reason why an agent and its session are members of one effect.",
+    ),
+    Chapter(
+        "Services",
+        ("SERVICE",),
+        "A service is what one fiber offers to all others. Whoever declares it lives with it: bound to a provider from "
+        "load to unload, reloaded when another one takes its place, and never left with one that is gone.",
+    ),
 )
 
 REST: Final = Chapter("More", (), "Clauses that belong to none of the chapters above.")

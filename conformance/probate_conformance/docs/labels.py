@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import assert_never
 
+from probate_conformance.story import event_line, item_line
 from probate_model.alphabet.events import (
     AgentCreated,
     AgentDisposed,
@@ -42,6 +43,7 @@ from probate_model.alphabet.events import (
     TurnStart,
     UserMessage,
 )
+from probate_model.alphabet.fibers import FiberOp
 from probate_model.alphabet.gates import Gate, default_outcome
 from probate_model.alphabet.items import BurstItem, Hold, Open, Pattern, Plan, React, Reject, Release, Throw
 from probate_model.alphabet.names import THIS, Label
@@ -65,6 +67,7 @@ from probate_model.alphabet.ops import (
     UnloadProvider,
     Withdraw,
 )
+from probate_model.alphabet.rooms import InRoom
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +144,8 @@ class Naming:
                 return _called(f"{op.item.partition('_')[0]} provider", op.label, "unload")
             case Look():
                 return _called("look", op.label, "look")
+            case _ if isinstance(op, FiberOp):
+                return item_line(op)
             case _:
                 assert_never(op)
 
@@ -182,6 +187,8 @@ class Naming:
                 words = f"session/flush upto {upto}"
             case Logged(seq=seq, record=record):
                 words = f"{seq} {_record(record)}"
+            case InRoom():
+                return event_line(event)
             case ScopeCleanup(creation):
                 return f"scope/cleanup{self._whose(creation)}"
             case Settled(call, outcome):

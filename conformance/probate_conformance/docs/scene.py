@@ -46,6 +46,7 @@ from probate_model.alphabet.ops import (
     Create,
     Op,
 )
+from probate_model.alphabet.rooms import InRoom
 from probate_model.run import Expected, Silence
 from probate_model.turns import GATES
 from probate_model.world import Agent, World
@@ -337,7 +338,7 @@ class _Drawing:
                 return self._stop("step", agent)
             case Logged(agent):
                 return self._open.get(("step", agent)) or self._open.get(("turn", agent))
-            case ScopeCleanup() | Settled() | Flushed() | Signalled():
+            case ScopeCleanup() | Settled() | Flushed() | Signalled() | InRoom():
                 return None
             case _:
                 return self._open.get(("running", event.agent))

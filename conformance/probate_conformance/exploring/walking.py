@@ -23,7 +23,7 @@ from probate_conformance.exploring.bounds import HOST, Bound
 from probate_conformance.exploring.menu import Replacing, for_agent, for_nobody, forgettable, room
 from probate_conformance.exploring.normal import NUMBERS, counted_anew, forget, normal
 from probate_conformance.exploring.watching import NOTHING_SEEN, OVER, Watch, watched
-from probate_model.alphabet.events import Event, ScopeCleanup, Settled
+from probate_model.alphabet.events import Event, OfNoAgent, Settled
 from probate_model.alphabet.items import BurstItem, Settle, WorldSpec
 from probate_model.alphabet.names import AgentRef
 from probate_model.alphabet.ops import LoadOwner, LoadProvider
@@ -126,7 +126,7 @@ def watch_all(
     places: dict[AgentRef, int] = {agent.ref: place for place, agent in enumerate(agents) if agent.number}
     now = [*watches, *(NOTHING_SEEN for _ in agents[len(watches) :])]
     for event in events:
-        if not isinstance(event, ScopeCleanup | Settled):
+        if not isinstance(event, OfNoAgent):
             place = places[event.agent]
             now[place] = watched(now[place], event, breaches)
     return tuple(OVER if agent.teardown is Teardown.DONE else watch for agent, watch in zip(agents, now, strict=True))

@@ -289,6 +289,10 @@ class Writer:
         offer(8, self._react, when="react" in self.palette.features and self._live())
         return kinds
 
+    def _owner_names(self) -> tuple[OwnerName, ...]:
+        """Give the owners that an agent can be created by."""
+        return self.spec.owners
+
     def _armed(self) -> list[Agent]:
         return [agent for agent in self.world.agents if agent.signal is CreationSignal.ARMED]
 
@@ -309,7 +313,7 @@ class Writer:
             signal = self.random.weighted(
                 [(12, CreationSignal.NONE), (5, CreationSignal.ARMED), (1, CreationSignal.PRE_ABORTED)]
             )
-        by: By = ByOwner(self.random.choose(self.spec.owners))
+        by: By = ByOwner(self.random.choose(self._owner_names()))
         if "by-agent" in features and self.random.chance(1, 6):
             if inside and self.random.below(2):
                 by = ByAgent(THIS)

@@ -161,6 +161,27 @@ class PartialText(StrEnum):
     YES = "yes"
 
 
+class FailingMember(StrEnum):
+    """What a failing member of an effect does to the members that come after it (profile ``fibers``)."""
+
+    SKIPS_REST = "skips-rest"
+    ISOLATED = "isolated"
+
+
+class EffectDispose(StrEnum):
+    """What another disposal of an effect that ends already does (profile ``fibers``)."""
+
+    JOINED = "joined"
+    SINGLE_SHOT = "single-shot"
+
+
+class Siblings(StrEnum):
+    """How the effects of a fiber end that unloads (profile ``fibers``)."""
+
+    TOGETHER = "together"
+    ONE_BY_ONE = "one-by-one"
+
+
 Choice = (
     Wake
     | PreRunCancel
@@ -176,6 +197,9 @@ Choice = (
     | IdFree
     | DisposedStatus
     | PartialText
+    | FailingMember
+    | EffectDispose
+    | Siblings
 )
 """The value of a choice. Each kind belongs to one choice only, so the value tells which choice it is of."""
 
@@ -202,6 +226,9 @@ class Edition:
     id_free: IdFree = IdFree.AT_DETACH
     disposed_status: DisposedStatus = DisposedStatus.YES
     partial_text_on_abort: PartialText = PartialText.NO
+    failing_member: FailingMember = FailingMember.SKIPS_REST
+    effect_dispose: EffectDispose = EffectDispose.JOINED
+    siblings: Siblings = Siblings.TOGETHER
 
     def choices(self) -> dict[str, str]:
         """Give the choices by name."""
@@ -239,6 +266,9 @@ class Edition:
         return tuple(name for name in CHOICES if getattr(self, name) is not getattr(other, name))
 
 
+VARIATIONS: Final = ("failing_member", "effect_dispose", "siblings")
+"""The choices in which a runtime may vary from any edition if it declares so; it is held to what it declares."""
+
 CHOICES: Final = tuple(field.name for field in fields(Edition) if field.name != "name")
 """The names of all choices, in order."""
 
@@ -256,6 +286,22 @@ def _flipped(edition: Edition, names: frozenset[str]) -> Edition:
 def _other(choice: StrEnum) -> StrEnum:
     """Give the other value of a choice."""
     return next(other for other in type(choice) if other is not choice)
+
+
+def edition_of(name: str) -> Edition:
+    """Give an edition by its name; ``2026-06~siblings`` is ``2026-06`` with a variation.
+
+    :raises KeyError: if there is no such edition, or no such variation
+    """
+    base, *variations = name.split("~")
+    if unknown := set(variations).difference(VARIATIONS):
+        raise KeyError(min(unknown))
+    return _varied(name, EDITIONS[base].flipped(variations)) if variations else EDITIONS[base]
+
+
+@cache
+def _varied(name: str, edition: Edition) -> Edition:
+    return replace(edition, name=name)
 
 
 EDITION_2026_06: Final = Edition()

@@ -11,8 +11,10 @@ from enum import StrEnum
 from typing import Literal, TypeAlias
 
 from probate_model.alphabet.members import plain
+from probate_model.alphabet.fibers import FIBER_EVENTS, FiberEvent
 from probate_model.alphabet.names import AgentRef, Code, Label, Text
 from probate_model.alphabet.ops import Cause
+from probate_model.alphabet.rooms import InRoom
 
 
 @plain
@@ -240,9 +242,9 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """The call returned: a create with its agent, a look with its snapshot, all others with nothing."""
+    """The call returned: a create with its agent, a look with its snapshot, a use with a provider, or with nothing."""
 
-    value: AgentRef | Snapshot | None = None
+    value: AgentRef | Label | Snapshot | None = None
     settlement: Literal["returned"] = "returned"
 
 
@@ -257,17 +259,6 @@ class Raised:
 Settlement: TypeAlias = Returned | Raised
 
 # The events.
-
-
-class InRoom:
-    """An event of a later profile, which is about something else than an agent; a base of its dataclass."""
-
-    __slots__ = ()
-
-    @property
-    def about(self) -> str:
-        """The name of what it is about, in no conflict with that of an agent or a call."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,7 +402,7 @@ AgentEvent: TypeAlias = (
 )
 """Events of one agent."""
 
-HeardEvent: TypeAlias = AgentEvent
+HeardEvent: TypeAlias = AgentEvent | FiberEvent
 """Events that an ordinary listener can hear and react to: those of agents, and those of the rooms."""
 
 Event: TypeAlias = HeardEvent | ScopeCleanup | Settled
@@ -446,6 +437,7 @@ EVENT_KINDS: tuple[str, ...] = (
     "session/flush",
     "agent/disposed",
     "session/disposed",
+    *FIBER_EVENTS,
     "scope/cleanup",
     "settled",
 )

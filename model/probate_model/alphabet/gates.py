@@ -47,6 +47,15 @@ class GateKind(StrEnum):
     LOAD = "load"
     """The load of a stored log (profile ``sessions``)."""
 
+    BODY = "body"
+    """A plug-in's body, after it has set everything up and before it returns (profile ``fibers``)."""
+
+    EFFECT = "effect"
+    """The setup of an effect, after its last member (profile ``fibers``)."""
+
+    DISPOSER = "disposer"
+    """A disposer of an effect, before it returns (profile ``fibers``)."""
+
 
 @plain
 class Temper(StrEnum):
@@ -80,6 +89,9 @@ _FIXED: Final[dict[GateKind, tuple[GateOutcome, ...]]] = {
     GateKind.FLUSH: (OK, FAIL),
     GateKind.CLEANUP: (OK, FAIL),
     GateKind.LOAD: (OK, NOT_FOUND, THROW),
+    GateKind.BODY: (OK, THROW),
+    GateKind.EFFECT: (OK, THROW),
+    GateKind.DISPOSER: (OK, FAIL),
 }
 
 MOST_TOOLS: Final = 8

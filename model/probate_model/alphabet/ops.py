@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Literal, TypeAlias
 
 from probate_model.alphabet.members import plain
+from probate_model.alphabet.fibers import FiberOp
 from probate_model.alphabet.names import AgentId, Label, OwnerName, Text
 
 
@@ -222,6 +223,7 @@ Op: TypeAlias = (
     | UnloadProvider
     | LoadProvider
     | Look
+    | FiberOp
 )
 
 AgentOp: TypeAlias = Send | Steer | Inject | Cancel | AwaitIdle | Dispose

@@ -50,6 +50,15 @@ class Refusal(StrEnum):
     NOT_FOUND = "not-found"
     """The durable store has no log of that id."""
 
+    INACTIVE = "inactive"
+    """The fiber is failed, unloading or disposed: it takes nothing on, and what is not loaded has no service."""
+
+    SERVICE_EXISTS = "service-exists"
+    """Another fiber provides a service of that name."""
+
+    NOT_INJECTED = "not-injected"
+    """Neither the fiber nor an ancestor declares or provides the service."""
+
     UNSPECIFIED = "unspecified"
     """The backend can't tell which; matches every code."""
 

@@ -321,6 +321,10 @@ class Fiber:
     def _dispose(self) -> FiberEnd:
         if self._end is None:
             self._end = FiberEnd(self)
+            if self._state is FiberState.LOADING:
+                # Its body can't be torn down while it runs, but nothing more is taken on.
+                _ = self._life.refuse()
+                self._life.call_off()
             self._refresh()
         return self._end
 
@@ -429,7 +433,8 @@ class Fiber:
             raise cancelled
 
     def _begin_unload(self) -> None:
-        _ = self._life.refuse()
+        if self._life.unloading is None:
+            _ = self._life.refuse()
         self._become(FiberState.UNLOADING)
         self._life.call_off()
 
@@ -438,6 +443,7 @@ class Fiber:
             await self._life._end_members()
         wanted = self._wanted()
         self._let_go()
+        self._own.clear()
         if self._end is not None:
             self._bound = None
             self.tree._remove(self)

@@ -90,20 +90,25 @@ class Provision:
         """Hear that the provider is to unload."""
         self.withdraw()
 
-    def begin_end(self, cause: Refusal) -> None:  # noqa: ARG002
-        """End with the provider."""
-        _ = self.dispose()
+    def begin_end(self, cause: Refusal) -> None:
+        """End with the provider, which can use it until its own end."""
 
     async def join_end(self) -> None:
         """Wait until it has ended."""
         if self._end is not None:
             await self._end._join()
+        else:
+            await self._unused()
+
+    async def _unused(self) -> None:
+        """Wait until nobody is left who has to unload first."""
+        while any(not dependent.waits_for(self.fiber) for dependent in self.told):
+            await self.fiber.tree._change()
 
     async def _wait(self) -> None:
         leave_frames()
         with CancelScope(shield=True):
-            while any(not dependent.waits_for(self.fiber) for dependent in self.told):
-                await self.fiber.tree._change()
+            await self._unused()
         self._finish()
 
     def _finish(self) -> None:

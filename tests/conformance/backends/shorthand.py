@@ -34,6 +34,7 @@ from probate_model.alphabet.ops import (
     Steer,
     Withdraw,
 )
+from probate_model.alphabet.rooms import InRoom
 
 HOST, SIDE = OwnerName("host"), OwnerName("side")
 WORLD = WorldSpec(owners=(HOST, SIDE))
@@ -121,6 +122,8 @@ def told(event: Event) -> str:
         case Logged(record=record):
             fields = (getattr(record, name) for name in record.__slots__ if name != "record")
             return " ".join((record.record, *(str(field) for field in fields if field is not None)))
+        case InRoom():
+            return f"{event.event} {event.about}"
         case _:
             return f"{event.event} {event.agent}"
 

@@ -14,6 +14,7 @@ from typing import Final, Literal, Self, TypeVar
 from anyio import CancelScope, Event, create_task_group
 from anyio.abc import TaskGroup
 
+from probate_conformance.backends.reference.fibers import FiberSubject
 from probate_conformance.backends.reference.subject import Subject
 from probate_conformance.errors import BackendBroke
 from probate_conformance.loops import HOSTS
@@ -23,7 +24,7 @@ from probate_conformance.wire import Burst, Close, Closed, Command, Conversation
 
 T = TypeVar("T")
 
-SUBJECTS: Final[Mapping[str, type[Subject]]] = MappingProxyType({"core": Subject})
+SUBJECTS: Final[Mapping[str, type[Subject]]] = MappingProxyType({"core": Subject, "fibers": FiberSubject})
 """By profile, what carries out its items."""
 
 

@@ -16,8 +16,8 @@ import probate_reference as reference
 from probate_conformance.backends.reference.gates import Gates
 from probate_conformance.backends.reference.translation import Thrown, cause_of, code_of, event_of
 from probate_model.alphabet.events import (
-    AgentEvent,
     Event,
+    HeardEvent,
     Listed,
     Raised,
     Returned,
@@ -38,7 +38,7 @@ from probate_model.alphabet.gates import (
     tool_count,
 )
 from probate_model.alphabet.items import BurstItem, Hold, Open, Plan, React, Reject, Release, Throw, WorldSpec
-from probate_model.alphabet.names import BAD_TEXT, THIS, AgentId, AgentRef, Label, Tag, agent_ref
+from probate_model.alphabet.names import BAD_TEXT, THIS, AgentId, AgentRef, Label, OwnerName, Tag, agent_ref
 from probate_model.alphabet.ops import (
     Abort,
     AwaitIdle,
@@ -53,7 +53,6 @@ from probate_model.alphabet.ops import (
     LoadProvider,
     Look,
     Op,
-    Resume,
     Send,
     Setup,
     Steer,
@@ -91,7 +90,7 @@ class Subject:
         self._session_refs: dict[reference.Session, AgentRef] = {}
         self._numbers: dict[str, int] = {}
         self._answers: dict[Label, int] = {}
-        self._hearing: list[Callable[[AgentEvent, reference.Agent], object]] = []
+        self._hearing: list[Callable[[HeardEvent, reference.Agent | None], object]] = []
 
     def start(self, calls: TaskGroup) -> None:
         """Begin: the runtime is running, and ``calls`` is where pending calls are awaited."""
@@ -151,10 +150,20 @@ class Subject:
         self.events.append(event_of(self._ref(agent), event))
 
     def _install(self, item: React) -> None:
+        hear = self._listener(item)
+        if item.on.event == "signal":
+            self._hearing.append(hear)
+        else:
+            self.runtime.events.on(
+                lambda event: hear(event_of(self._ref(event.agent), event), event.agent), item.on.event
+            )
+
+    def _listener(self, item: React) -> Callable[[HeardEvent, reference.Agent | None], object]:
+        """Give the listener that a reaction is: it acts once, at its match."""
         skip = item.nth - 1
         done = False
 
-        def hear(event: AgentEvent, agent: reference.Agent) -> object:
+        def hear(event: HeardEvent, agent: reference.Agent | None) -> object:
             nonlocal skip, done
             if done or event.event != item.on.event or not matches(item.on, event):
                 return None
@@ -164,14 +173,9 @@ class Subject:
             done = True
             return self._act(item, agent)
 
-        if item.on.event == "signal":
-            self._hearing.append(hear)
-        else:
-            self.runtime.events.on(
-                lambda event: hear(event_of(self._ref(event.agent), event), event.agent), item.on.event
-            )
+        return hear
 
-    def _act(self, item: React, this: reference.Agent) -> Awaitable[None] | None:
+    def _act(self, item: React, this: reference.Agent | None) -> Awaitable[None] | None:
         rejected: Tag | None = None
         for action in item.do:
             match action:
@@ -285,8 +289,8 @@ class Subject:
                     self._settled(op.label)
             case Look():
                 self._settled(op.label, Returned(self.look()))
-            case Resume():
-                raise NotImplementedError("resume belongs to profile 'sessions'")
+            case _:
+                raise NotImplementedError(f"{op.item} belongs to a later profile")
 
     def _on_agent(self, op: Send | Steer | Inject | Cancel | AwaitIdle, agent: reference.Agent) -> None:
         try:
@@ -307,11 +311,15 @@ class Subject:
         else:
             self._settled(op.label)
 
+    def _owner(self, name: OwnerName) -> reference.Owner | reference.Fiber:
+        """Give the owner that a creation is made through."""
+        return self.runtime.owner(name)
+
     def _create(self, op: Create, this: reference.Agent | None) -> None:
-        owner: reference.Owner | reference.Agent | None
+        owner: reference.Owner | reference.Fiber | reference.Agent | None
         match op.by:
             case ByOwner(name):
-                owner = self.runtime.owner(name)
+                owner = self._owner(name)
             case ByAgent(label):
                 handle = self._handle(label, this)
                 owner = None if handle is None else handle.agent
@@ -339,24 +347,24 @@ class Subject:
 
     def _setup(self, label: Label) -> reference.Setup:
         async def setup(_: reference.AgentScope) -> None:
-            _fail_on(THROW, await self.gates.arrive(GateKind.SETUP, label), "setup")
+            fail_on(THROW, await self.gates.arrive(GateKind.SETUP, label), "setup")
 
         return setup
 
     def _cleanup(self, label: Label) -> reference.Cleanup:
         async def cleanup() -> None:
             self.events.append(ScopeCleanup(label))
-            _fail_on(FAIL, await self.gates.arrive(GateKind.CLEANUP, label), "cleanup")
+            fail_on(FAIL, await self.gates.arrive(GateKind.CLEANUP, label), "cleanup")
 
         return cleanup
 
     async def _flush(self, request: reference.FlushRequest) -> None:
         outcome = await self.gates.arrive(GateKind.FLUSH, self._labels[request.agent])
-        _fail_on(FAIL, outcome, "flush")
+        fail_on(FAIL, outcome, "flush")
 
     async def _prepare(self, request: reference.ModelRequest, signal: reference.Signal) -> None:
         outcome = await self.gates.arrive(GateKind.PREPARE, self._labels[request.agent], signal)
-        _fail_on(THROW, outcome, "prepare")
+        fail_on(THROW, outcome, "prepare")
 
     async def _model(self, request: reference.ModelRequest, signal: reference.Signal) -> reference.Reply:
         label = self._labels[request.agent]
@@ -365,7 +373,7 @@ class Subject:
         outcome = await self.gates.arrive(GateKind.MODEL, label, signal, heard)
         if outcome is None:
             return reference.Reply()
-        _fail_on(ERROR, outcome, "model")
+        fail_on(ERROR, outcome, "model")
         return reference.Reply(
             f"{label}:{answer}",
             tuple(reference.ToolCall("scripted") for _ in range(tool_count(outcome))),
@@ -378,11 +386,12 @@ class Subject:
         outcome = await self.gates.arrive(GateKind.TOOL, self._labels[context.agent], context.signal, heard)
         if outcome is None:
             raise Thrown(Tag("aborted"))
-        _fail_on(ERROR, outcome, "tool")
+        fail_on(ERROR, outcome, "tool")
         return "ok"
 
 
-def _fail_on(failing: GateOutcome, outcome: GateOutcome | None, tag: str) -> None:
+def fail_on(failing: GateOutcome, outcome: GateOutcome | None, tag: str) -> None:
+    """Raise if that is the outcome."""
     if outcome == failing:
         raise Thrown(Tag(tag))
 

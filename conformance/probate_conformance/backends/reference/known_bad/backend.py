@@ -27,7 +27,9 @@ class KnownBadBackend(ReferenceBackend):
         super().__init__(loop)
         suffix = "" if loop == "asyncio" else "-trio"
         self.variant = variant
-        self.manifest = Manifest(name=f"known-bad-{variant.name}{suffix}", version="1", language="python")
+        self.manifest = Manifest(
+            name=f"known-bad-{variant.name}{suffix}", version="1", language="python", profiles=(variant.profile,)
+        )
 
     def converse(self, conversation: Conversation[T]) -> T:
         """Carry out every command of the conversation and send it the reply.

@@ -51,7 +51,8 @@ def selftest(
     for variant in variants:
         # On trio every order is a seeded one.
         schedules = SCHEDULES if variant.needs == "schedule" and loop == "asyncio" else 1
-        plan = Plan(seed=seed, cases=-(-budget // schedules), schedules=schedules, stop_at_first=True)
+        cases = -(-budget // schedules)
+        plan = Plan(seed=seed, cases=cases, schedules=schedules, stop_at_first=True, profile=variant.profile)
         backend = KnownBadBackend(variant, loop)
         with backend:
             checked = backend.converse(check(backend.manifest, plan, lambda _: None))

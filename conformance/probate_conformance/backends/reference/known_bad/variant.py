@@ -25,6 +25,7 @@ class Variant:
     :ivar loops: where it shows in the order that is the loop's default
     :ivar needs: what a trace must have to show it; nothing if any trace of the right ops does
     :ivar plant: puts it into the reference
+    :ivar profile: the traces that show it
     """
 
     name: str
@@ -34,12 +35,14 @@ class Variant:
     loops: tuple[Loop, ...]
     needs: Need
     plant: Plant
+    profile: str = "core"
 
 
 class Family:
-    """The variants of one file."""
+    """The variants of one file, all of one profile."""
 
-    def __init__(self) -> None:
+    def __init__(self, profile: str = "core") -> None:
+        self.profile = profile
         self.variants: list[Variant] = []
 
     def variant(
@@ -55,7 +58,7 @@ class Family:
         """Add the decorated function as a variant."""
 
         def add(plant: Plant) -> Plant:
-            self.variants.append(Variant(name, mutant, clause, says, loops, needs, plant))
+            self.variants.append(Variant(name, mutant, clause, says, loops, needs, plant, self.profile))
             return plant
 
         return add

@@ -1,0 +1,1 @@
+"""The rules of profile ``fibers``; see ``probate_model.rooms``."""
