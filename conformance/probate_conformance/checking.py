@@ -34,7 +34,7 @@ from probate_conformance.story import seen_line, story
 from probate_conformance.trace import ExpectedDivergence, Trace, dangling
 from probate_conformance.view import view_of
 from probate_conformance.wire import Command, Reply
-from probate_model.alphabet.editions import edition_of
+from probate_model.alphabet.editions import EDITIONS
 from probate_model.alphabet.events import Raised, Settled
 from probate_model.alphabet.items import BurstItem, Item, React, Reject, Settle, Throw
 from probate_model.alphabet.names import Label
@@ -100,7 +100,7 @@ class Plan:
         """
         palette = Palette.of(manifest.unclaimed)
         trace, rehearsals = generate_rehearsed(
-            self.seed, number // self.schedules, palette, self.profile, edition_of(self.edition)
+            self.seed, number // self.schedules, palette, self.profile, EDITIONS[self.edition]
         )
         schedule = number % self.schedules
         changes: dict[str, object] = {"edition": self.edition, "profile": self.profile}

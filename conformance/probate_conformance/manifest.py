@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from probate_model.alphabet.editions import CHOICES, EDITIONS
+from probate_model.alphabet.editions import CHOICES, EDITIONS, VARIATIONS
 from probate_model.alphabet.events import EVENT_KINDS
 from probate_model.alphabet.gates import GateKind
 from probate_model.alphabet.refusals import is_code
@@ -71,6 +71,7 @@ FieldName = Annotated[str, _known("field", tuple(FIELDS))]
 CodeName = Annotated[str, AfterValidator(_check_code)]
 Profile = Annotated[str, _known("profile", PROFILES)]
 EditionName = Annotated[str, _known("edition", tuple(EDITIONS))]
+VariationName = Annotated[str, _known("variation", VARIATIONS)]
 ChoiceName = Annotated[str, _known("choice", CHOICES)]
 
 
@@ -103,6 +104,8 @@ class Manifest(BaseModel):
     language: str = Field(min_length=1)
     profiles: tuple[Profile, ...] = ("core",)
     edition: EditionName = "2026-06"
+    variations: tuple[VariationName, ...] = ()
+    """The choices in which it varies from any edition; it is held to what it declares."""
     bursts: Literal["yes", "no"] = "yes"
     """Whether the items of a burst begin in one tick."""
     unclaimed: Unclaimed = Unclaimed()

@@ -253,7 +253,7 @@ def report_of(
         number = checked.traces if manifest is not None else None
         troubles += (Trouble(verdict=Verdict.BROKEN, number=number, reason=str(broke)),)
         ended = ended or "the backend broke"
-    edition = edition_of(plan.edition)
+    edition = EDITIONS[plan.edition].flipped(() if manifest is None else manifest.variations)
     claimed = {} if manifest is None else claimed_clauses(manifest, plan.profile, edition)
     if checked.drifts and manifest is not None:
         # What holds in the way in which the contract was read at the end was judged, too.

@@ -53,6 +53,7 @@ class Window(StrEnum):
     """The agent's entry is gone and the session's is not."""
 
 
+@plain
 class FiberWindow(StrEnum):
     """The windows of profile ``fibers``."""
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from probate_conformance.backends.reference.known_bad import VARIANTS
 from probate_conformance.generation import generate_rehearsed
 from probate_conformance.rehearsal import Rehearsal
-from probate_model.alphabet.editions import EDITION_2026_06, EDITION_2026_08, VARIATIONS, edition_of
+from probate_model.alphabet.editions import EDITION_2026_06, EDITION_2026_08, VARIATIONS
 from probate_model.alphabet.events import (
     AgentError,
     AssistantMessage,
@@ -49,7 +49,7 @@ LOOKED_AT = (
     ("core", EDITION_2026_06),
     ("core", EDITION_2026_08),
     ("fibers", EDITION_2026_06),
-    ("fibers", edition_of("~".join(["2026-06", *VARIATIONS]))),
+    ("fibers", EDITION_2026_06.flipped(VARIATIONS)),
 )
 """The profiles and editions whose clauses are looked for."""
 

@@ -161,6 +161,7 @@ class PartialText(StrEnum):
     YES = "yes"
 
 
+@plain
 class FailingMember(StrEnum):
     """What a failing member of an effect does to the members that come after it (profile ``fibers``)."""
 
@@ -168,6 +169,7 @@ class FailingMember(StrEnum):
     ISOLATED = "isolated"
 
 
+@plain
 class EffectDispose(StrEnum):
     """What another disposal of an effect that ends already does (profile ``fibers``)."""
 
@@ -175,6 +177,7 @@ class EffectDispose(StrEnum):
     SINGLE_SHOT = "single-shot"
 
 
+@plain
 class Siblings(StrEnum):
     """How the effects of a fiber end that unloads (profile ``fibers``)."""
 
@@ -286,22 +289,6 @@ def _flipped(edition: Edition, names: frozenset[str]) -> Edition:
 def _other(choice: StrEnum) -> StrEnum:
     """Give the other value of a choice."""
     return next(other for other in type(choice) if other is not choice)
-
-
-def edition_of(name: str) -> Edition:
-    """Give an edition by its name; ``2026-06~siblings`` is ``2026-06`` with a variation.
-
-    :raises KeyError: if there is no such edition, or no such variation
-    """
-    base, *variations = name.split("~")
-    if unknown := set(variations).difference(VARIATIONS):
-        raise KeyError(min(unknown))
-    return _varied(name, EDITIONS[base].flipped(variations)) if variations else EDITIONS[base]
-
-
-@cache
-def _varied(name: str, edition: Edition) -> Edition:
-    return replace(edition, name=name)
 
 
 EDITION_2026_06: Final = Edition()

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
-from probate_model.alphabet.members import plain
 from probate_model.alphabet.fibers import FIBER_EVENTS, FiberEvent
+from probate_model.alphabet.members import plain
 from probate_model.alphabet.names import AgentRef, Code, Label, Text
 from probate_model.alphabet.ops import Cause
 from probate_model.alphabet.rooms import InRoom

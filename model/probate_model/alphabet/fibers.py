@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Literal, NewType, TypeAlias
 
+from probate_model.alphabet.members import plain
 from probate_model.alphabet.names import Label
 from probate_model.alphabet.rooms import InRoom
 
@@ -23,6 +24,7 @@ ROOT: Final = Label("root")
 """The fiber that everything belongs to in the end. It is always active."""
 
 
+@plain
 class FiberState(StrEnum):
     """How a fiber is, as announced. ``disposed`` is final."""
 
@@ -34,6 +36,7 @@ class FiberState(StrEnum):
     DISPOSED = "disposed"
 
 
+@plain
 class EffectSetup(StrEnum):
     """Whether the setup of an effect takes time: it then waits at the gate ``effect``, after its last member."""
 
@@ -41,6 +44,7 @@ class EffectSetup(StrEnum):
     PLAIN = "plain"
 
 
+@plain
 class By(StrEnum):
     """How a service is asked for."""
 
@@ -50,6 +54,7 @@ class By(StrEnum):
     """Looked up at this moment, which anybody may do."""
 
 
+@plain
 class DisposerOutcome(StrEnum):
     """How a disposer ended."""
 

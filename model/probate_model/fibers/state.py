@@ -9,10 +9,12 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from probate_model.alphabet.fibers import FiberState, ServiceName
+from probate_model.alphabet.members import plain
 from probate_model.alphabet.names import Code, Label
 from probate_model.world import Wait
 
 
+@plain
 class Phase(IntEnum):
     """How far the transition of a fiber has come."""
 
@@ -57,6 +59,7 @@ class Fiber(NamedTuple):
     """Who waits for its end."""
 
 
+@plain
 class Stage(IntEnum):
     """How far an effect has come."""
 
