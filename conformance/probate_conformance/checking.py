@@ -99,11 +99,12 @@ class Plan:
         A backend that can't begin several items in one tick gets each in a burst of its own.
         """
         palette = Palette.of(manifest.unclaimed)
-        trace, rehearsals = generate_rehearsed(
-            self.seed, number // self.schedules, palette, self.profile, EDITIONS[self.edition]
-        )
+        edition = EDITIONS[self.edition].flipped(manifest.variations)
+        trace, rehearsals = generate_rehearsed(self.seed, number // self.schedules, palette, self.profile, edition)
         schedule = number % self.schedules
         changes: dict[str, object] = {"edition": self.edition, "profile": self.profile}
+        if manifest.variations:
+            changes["flipped"] = manifest.variations
         if schedule:
             changes["schedule"] = schedule
         if manifest.bursts == "no":
@@ -240,7 +241,8 @@ class Runner:
         try:
             trace, rehearsals = self.plan.rehearsed(number, self.manifest)
             if reading.flipped:
-                trace, rehearsals = trace.model_copy(update={"flipped": reading.flipped}), []
+                flipped = (*self.manifest.variations, *reading.flipped)
+                trace, rehearsals = trace.model_copy(update={"flipped": flipped}), []
             examined = yield from examine(trace, self.view, rehearsals, reading)
             ran = Ran(
                 number=number,
