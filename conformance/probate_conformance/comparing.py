@@ -1,6 +1,5 @@
 """Two reports side by side: what became of each clause, then and now.
 
-A report is a file that somebody gives us: every line is validated, and a report without its last line is not whole.
 Backends are compared by name, edition and profile; two reports of one backend each are compared whatever its name,
 since two releases, or a fork and what it was forked from, are what one wants to compare.
 
@@ -15,13 +14,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from probate_conformance.codec import first_error
 from probate_conformance.errors import WORST_FIRST, Exit, UsageError
 from probate_conformance.lockstep import Verdict
-from probate_conformance.render.ndjson import PART
-from probate_conformance.report import ClauseResult, End, Header, Setting
+from probate_conformance.render import ndjson
+from probate_conformance.report import Setting
 
 LARGEST: Final = 256 * 1024 * 1024
 """The most bytes that a report may have."""
@@ -146,26 +144,8 @@ def read(path: Path) -> list[Read]:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise UsageError(f"can't read the report: {reason}", where=where) from None
-    found: list[Read] = []
-    part: object = None
-    for number, line in enumerate(text.splitlines(), start=1):
-        try:
-            part = PART.validate_json(line)
-        except ValidationError as error:
-            place, fault = first_error(error)
-            said = f"{place}: {fault}" if place else fault
-            raise UsageError(f"no report: {said}", where=f"{where}: line {number}", mend=_FORM) from None
-        if (number == 1) != isinstance(part, Header):
-            raise UsageError("no report: a report has one header, at its begin", where=where, mend=_FORM)
-        if isinstance(part, Setting):
-            found.append(Read(part, {}))
-        elif isinstance(part, ClauseResult):
-            if not found:
-                raise UsageError("no report: a clause of no backend", where=f"{where}: line {number}", mend=_FORM)
-            found[-1].clauses[part.id] = part.verdict
-    if not isinstance(part, End):
-        raise UsageError("the report is not whole: its last line is missing", where=where, mend=_FORM)
-    return found
+    found = ndjson.read(text, where=where)
+    return [Read(report.setting, {result.id: result.verdict for result in report.clauses}) for report in found.reports]
 
 
 def compare(first: Sequence[Read], second: Sequence[Read]) -> Comparison:
