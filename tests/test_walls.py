@@ -49,6 +49,7 @@ GUESTS = {
     "probate_conformance/strategies.py": frozenset({"hypothesis"}),
     "probate_conformance/pytest_plugin.py": frozenset({"pytest"}),
     "probate_conformance/pytest_clauses.py": frozenset({"pytest"}),
+    "fibers/reload.py": frozenset({"watchfiles"}),
     "models/openai.py": frozenset({"httpx"}),
     "ph_core/adapter.py": frozenset({"ph"}),  # a program for another Python
     "python/adapter.py": frozenset({"toy"}),  # a template, which is written out beside its toy

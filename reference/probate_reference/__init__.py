@@ -53,6 +53,7 @@ from .fibers import (
     FiberTree,
     FiberTreeStatistics,
     Provision,
+    Reloader,
 )
 from .owners import Owner, Provider
 from .persistence import (
@@ -193,6 +194,7 @@ __all__ = (
     "Provision",
     "Record",
     "Refusal",
+    "Reloader",
     "Reply",
     "Report",
     "Runtime",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .effects import Disposer, Effect, EffectSetup
 from .fiber import Body, Fiber, FiberState
+from .reload import Reloader
 from .services import Provision
 from .tree import FiberObserver, FiberTree, FiberTreeStatistics
 
@@ -18,4 +19,5 @@ __all__ = (
     "FiberTree",
     "FiberTreeStatistics",
     "Provision",
+    "Reloader",
 )
