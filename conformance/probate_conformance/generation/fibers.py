@@ -125,7 +125,8 @@ class FiberWriter(Writer):
     # The items.
 
     def _kinds(self) -> list[tuple[int, Callable[[], BurstItem]]]:
-        if self.promised not in _GATES and (self.promised is not None or self.random.chance(1, 3)):
+        agents = self.promised not in _GATES and (self.promised is not None or self.random.chance(1, 3))
+        if agents and "create" in self.palette.ops:
             return super()._kinds()
         promised, self.promised = self.promised, None
         if promised is GateKind.BODY:
@@ -155,7 +156,7 @@ class FiberWriter(Writer):
         offer(2, lambda: Open(self.random.choose(held)), when=held)
         offer(4, self._tree_plan, when=gates and live)
         offer(6, self._tree_react, when="react" in self.palette.features and live)
-        return kinds or super()._kinds()
+        return kinds
 
     def _services(self, often: int) -> tuple[ServiceName, ...]:
         """Draw no service, one, or seldom both; ``often`` times in ten at least one."""
@@ -172,7 +173,7 @@ class FiberWriter(Writer):
         return Plug(label or self._label("f"), parent, inject, provides, effects)
 
     def _effect(self, label: Label | None = None, setup: EffectSetup | None = None) -> AddEffect:
-        slow = EffectSetup.PLAIN if self.random.chance(1, 3) else EffectSetup.NONE
+        slow = EffectSetup.PLAIN if self.random.chance(1, 3) and "effect" in self.palette.gates else EffectSetup.NONE
         return AddEffect(label or self._label("e"), self._fiber(), 1 + self.random.below(3), setup or slow)
 
     def _provide(self, label: Label | None = None) -> Provide:
