@@ -353,12 +353,15 @@ def _open_step(run: Run, label: Label) -> None:
         run.emit(label, AgentError(agent.ref, 0, ErrorSource.INTERNAL), _ERROR)
     else:
         step = agent.step + 1
-        run.update(label, step=step, more=False, driver=Driver.STEPPING)
-        if run.edition.user_message is UserMessagePlace.AFTER_STEP:
-            log.append(run, label, StepStart(agent.turn, step), _STEP_START_FIRST)
-            _log_claimed(run, label)
-        else:
-            log.append(run, label, StepStart(agent.turn, step), _STEP_START)
+        first = run.edition.user_message is UserMessagePlace.AFTER_STEP
+        run.update(label, step=step, more=False, driver=Driver.ENTERING if first else Driver.STEPPING)
+        log.append(run, label, StepStart(agent.turn, step), _STEP_START_FIRST if first else _STEP_START)
+
+
+def _enter_step(run: Run, label: Label) -> None:
+    """Log what the step has taken in: it is taken in, so a stop changes nothing about that."""
+    run.update(label, driver=Driver.STEPPING)
+    _log_claimed(run, label)
 
 
 def _call_model(run: Run, label: Label) -> None:
@@ -376,10 +379,11 @@ def _take_answer(run: Run, label: Label) -> None:
     run.update(label, wait=None)
     if agent.stopping or outcome is None:
         if run.edition.partial_text_on_abort is PartialText.YES:
+            run.update(label, driver=Driver.ANSWERED)
             log.append(run, label, AssistantMessage(_answer_of(agent)), _PARTIAL)
         else:
             run.silence("CANCEL-12", agent, "log", record="assistant/message")
-        _close_step_and_turn(run, label)
+            _close_step_and_turn(run, label)
         return
     if outcome == ERROR:
         if agent.steering:
@@ -588,6 +592,7 @@ _STRETCHES = {
     Driver.OPENED: _log_prompt,
     Driver.BEFORE_STEP: _before_step,
     Driver.PREPARING: _open_step,
+    Driver.ENTERING: _enter_step,
     Driver.STEPPING: _call_model,
     Driver.MODEL: _take_answer,
     Driver.ANSWERED: _end_step,

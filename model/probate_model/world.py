@@ -91,6 +91,8 @@ class Driver(IntEnum):
     """Will never run again."""
     CLOSED = 16
     """A turn has ended and is not flushed, or was never opened; whether another one follows is undecided."""
+    ENTERING = 17
+    """A step is open; what it has taken in is not logged yet."""
 
 
 @plain

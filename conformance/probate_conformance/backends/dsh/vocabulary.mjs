@@ -44,6 +44,9 @@ export function codeOf(op, error) {
   return REFUSALS[op]?.find(([, pattern]) => pattern.test(message))?.[0] ?? 'unspecified'
 }
 
+/** Give why a cancel is asked for, as dsh is told it: a hook has to say more. */
+export const causeOf = ({ cause }) => (cause === 'hook' ? { kind: cause, reason: 'the kit says so' } : { kind: cause })
+
 /** Who speaks, as dsh is told it. What it logs of others is no message of the kit's. */
 export const USER = { kind: 'user' }
 

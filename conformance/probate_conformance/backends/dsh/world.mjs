@@ -11,7 +11,7 @@
 import { ROUTE, scriptedModel, scriptedTool } from './bodies.mjs'
 import { ABORTED, Gates } from './gates.mjs'
 import { Recorder, matches } from './recorder.mjs'
-import { Scripted, USER, codeOf } from './vocabulary.mjs'
+import { Scripted, USER, causeOf, codeOf } from './vocabulary.mjs'
 
 /** So many turns of the event loop without a new row are quiet; so many in all, and it is taken never to come. */
 const CALM_TURNS = 4
@@ -142,7 +142,7 @@ export class World {
         return this.#say(item, agentOf(item.agent), item.item)
       case 'cancel': {
         const agent = agentOf(item.agent)
-        return agent && this.#call(item, () => agent.cancel({ kind: item.cause }))
+        return agent && this.#call(item, () => agent.cancel(causeOf(item)))
       }
       case 'await_idle': {
         const agent = agentOf(item.agent)
