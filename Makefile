@@ -142,8 +142,8 @@ docs: $(RUN) ## Write the generated pages and pictures of docs/ anew
 	@$(BIN)/python -m probate_conformance.docs docs
 
 .PHONY: reports
-reports: $(DEV) ## Check the foreign backends that have no report in build/reports/, and write docs/backends/ anew
-	@$(BIN)/python -m probate_conformance.docs.backends build/reports docs/backends
+reports: $(DEV) ## Check the foreign backends that have no report in build/reports/, and write docs/backends/ (ARGS=CASES)
+	@$(BIN)/python -m probate_conformance.docs.backends build/reports docs/backends $(ARGS)
 
 .PHONY: clean
 clean: ## Remove environments, caches and builds

@@ -1,4 +1,7 @@
-"""``python -m probate_conformance.docs.backends REPORTS FOLDER`` writes the pages there, out of the reports."""
+"""``python -m probate_conformance.docs.backends REPORTS FOLDER [CASES]`` writes the pages there, out of the reports.
+
+``CASES`` is how many traces are run where there is no report yet; the default suite if it is not given.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +27,14 @@ def write(family: Family, runs: Runs, folder: Path) -> None:
 
 def main(arguments: list[str]) -> int:
     """Check what has no report, and write the pages; gives the exit code."""
-    if len(arguments) != 2:
-        sys.stderr.write("usage: python -m probate_conformance.docs.backends REPORTS FOLDER\n")
+    if len(arguments) not in (2, 3):
+        sys.stderr.write("usage: python -m probate_conformance.docs.backends REPORTS FOLDER [CASES]\n")
         return 2
-    reports, folder = map(Path, arguments)
+    reports, folder = map(Path, arguments[:2])
+    cases = arguments[2] if len(arguments) > 2 else None
     try:
         for family in FAMILIES:
-            runs = runs_of(family, reports / family.name)
+            runs = runs_of(family, reports / family.name, cases)
             if runs:
                 write(family, runs, folder)
     except ProbateError as error:

@@ -11,6 +11,7 @@ from probate_conformance.docs.backends.families import Family
 from probate_conformance.lockstep import Verdict
 from probate_conformance.report import ClauseResult, Failure, Report, Run
 from probate_conformance.trace import dump
+from probate_model.alphabet.editions import CHOICES, EDITIONS
 from probate_model.clauses import CLAUSES
 
 CASES: Final = "cases"
@@ -32,6 +33,12 @@ _SIGNS: Final[Mapping[Verdict, str]] = {
 _READING: Final = """\
 ✓ held, and how often it was demanded · ✗ failed, and in how many traces · - not claimed: the release does not have what
 it takes, as listed below · `·` blocked: every trace that might have come to it ended before · ○ not reached
+"""
+
+_DRIFT: Final = """\
+A divergence that a choice explains fails its clause once and is confirmed; from there on the contract is read with that
+choice made the other way, so that what lies behind it is judged too. Each column names the clause that failed. A choice
+that no trace came to is not in the list.
 """
 
 Runs = Mapping[tuple[str, str], Run]
@@ -59,6 +66,7 @@ class Page:
         """Give the page."""
         family = self.family
         parts = [f"{_GENERATED}\n\n# {family.title}\n\n{family.words}", self._runs()]
+        parts += [self._drift(edition) for edition in family.editions]
         parts += [self._matrix(edition) for edition in reversed(family.editions)]
         parts += [self._faults(edition) for edition in reversed(family.editions)]
         parts.append(self._unclaimed())
@@ -109,6 +117,28 @@ class Page:
         yield str(_count(claimed, Verdict.BLOCKED))
         yield str(sum(result.failed for result in report.clauses if result.id not in CLAUSES))
         yield f"{run.header.seconds:,.0f} s"
+
+    # Which edition they follow.
+
+    def _drift(self, edition: str) -> str:
+        """Tell which choices of an edition the backends make otherwise."""
+        reports = self._reports(edition)
+        found = {
+            backend: {name: drift for drift in report.drifts for name in drift.choices} for backend, report in reports
+        }
+        names = [name for name in CHOICES if any(name in drifts for drifts in found.values())]
+        if not names:
+            return ""
+        usual = EDITIONS[edition].choices()
+        rows = []
+        for name in names:
+            drifts = [found[backend].get(name) for backend, _ in reports]
+            value = next(drift.choices[name] for drift in drifts if drift)
+            cells = (drift.clause if drift else "" for drift in drifts)
+            rows.append((f"`{name}`", usual[name], value, *cells))
+        backends = (_short(backend, self.family.name) for backend, _ in reports)
+        head = ("choice", f"`{edition}` has", "seen", *backends)
+        return f"## Choices made otherwise than `{edition}`\n\n{_DRIFT}\n{_table(head, rows)}"
 
     # What holds where.
 
