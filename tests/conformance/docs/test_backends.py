@@ -18,7 +18,7 @@ from probate_conformance.docs.backends.runs import runs_of
 from probate_conformance.errors import ReportError, UsageError
 from probate_conformance.interrupts import Interrupt
 from probate_conformance.render.ndjson import render
-from probate_conformance.report import Header, Run, end_of
+from probate_conformance.report import Drift, Header, Run, end_of
 from probate_conformance.running import check_backend
 from probate_conformance.trace import load
 
@@ -71,6 +71,15 @@ class TestPage:
         (tmp_path / "case.json").write_text(made[case])
         assert load(tmp_path / "case.json") == failure.case
 
+    def test_tells_which_choices_are_made_otherwise(self, runs: dict[tuple[str, str], Run]) -> None:
+        drift = Drift(choices={"wake": "within-send", "teardown": "scope-first"}, clause="TURN-16", number=3, seen="it")
+        report = runs["model", EDITION].reports[0].model_copy(update={"drifts": (drift,)})
+        drifted = runs["model", EDITION].model_copy(update={"reports": (report,)})
+        page = files(TOY, {**runs, ("model", EDITION): drifted})["toy.md"]
+        assert "| `wake` | deferred | within-send | TURN-16 |  |\n" in page
+        assert "| `teardown` | scope-last | scope-first | TURN-16 |  |\n" in page
+        assert "Choices made otherwise" not in files(TOY, runs)["toy.md"]
+
     def test_leaves_out_what_was_not_run(self, runs: dict[tuple[str, str], Run]) -> None:
         page = files(TOY, {("model", EDITION): runs["model", EDITION]})["toy.md"]
         assert BAD not in page
@@ -117,6 +126,12 @@ class TestRuns:
         absent = Family("toy", "Toys", "", ("dsh@0.2.1rc2",), (EDITION,))
         assert runs_of(absent, tmp_path / "reports") == {}
         assert list((tmp_path / "reports").iterdir()) == []
+
+    def test_checks_what_has_no_report(self, tmp_path: Path) -> None:
+        toy = Family("toy", "Toys", "", ("model",), (EDITION,))
+        (made,) = runs_of(toy, tmp_path / "reports", "2").values()
+        assert made.reports[0].totals.traces == 2
+        assert [path.name for path in (tmp_path / "reports").iterdir()] == [f"model-{EDITION}.ndjson"]
 
     def test_backend_that_breaks_is_an_error(self, tmp_path: Path) -> None:
         broken = Family("toy", "Toys", "", ("cmd:false",), (EDITION,))
