@@ -49,6 +49,7 @@ class TestPage:
         cells = [cell.strip() for cell in row.strip("|").split("|")]
         assert cells[2:5] == [f"`{EDITION}`", "50", f"{report.totals.steps:,}"]
         assert cells[-2:] == ["0", "1,234 s"]
+        assert cells[5].split(" of ")[1] == str(len(report.clauses))
 
     def test_tells_of_each_clause_what_became_of_it(self, runs: dict[tuple[str, str], Run]) -> None:
         lines = files(TOY, runs)["toy.md"].splitlines()
@@ -79,6 +80,17 @@ class TestPage:
         assert "| `wake` | deferred | within-send | TURN-16 |  |\n" in page
         assert "| `teardown` | scope-last | scope-first | TURN-16 |  |\n" in page
         assert "Choices made otherwise" not in files(TOY, runs)["toy.md"]
+
+    def test_tells_of_what_fails_under_both_editions_under_the_newer_one(
+        self, runs: dict[tuple[str, str], Run]
+    ) -> None:
+        both = Family("toy", "Toys", "", ("toy",), ("2026-06", "2026-08"))
+        failed = runs[BAD, EDITION]
+        names = {failure.clause for failure in failed.reports[0].failures}
+        made = files(both, {("toy", "2026-06"): failed, ("toy", "2026-08"): failed})
+        assert {name for name in made if name != "toy.md"} == {f"cases/toy-2026-08-{name}.json" for name in names}
+        made = files(both, {("toy", "2026-06"): failed, ("toy", "2026-08"): runs["model", EDITION]})
+        assert {name for name in made if name != "toy.md"} == {f"cases/toy-2026-06-{name}.json" for name in names}
 
     def test_leaves_out_what_was_not_run(self, runs: dict[tuple[str, str], Run]) -> None:
         page = files(TOY, {("model", EDITION): runs["model", EDITION]})["toy.md"]

@@ -9,7 +9,7 @@ from typing import Final
 from probate_conformance.cli.casefiles import slug
 from probate_conformance.docs.backends.families import Family
 from probate_conformance.lockstep import Verdict
-from probate_conformance.report import ClauseResult, Failure, Report, Run
+from probate_conformance.report import UNEXPLAINED, ClauseResult, Failure, Report, Run
 from probate_conformance.trace import dump
 from probate_model.alphabet.editions import CHOICES, EDITIONS
 from probate_model.clauses import CLAUSES
@@ -85,16 +85,8 @@ class Page:
 
     def _runs(self) -> str:
         head = (
-            "backend",
-            "release",
-            "edition",
-            "traces",
-            "steps",
-            "clauses held",
-            "failed",
-            "blocked",
-            "UNEXPLAINED",
-            "run time",
+            *("backend", "release", "edition", "traces", "steps", "clauses demanded", "held", "failed", "blocked"),
+            *(UNEXPLAINED, "run time"),
         )
         rows = [
             (f"`{backend}`", *self._row(edition, self.runs[backend, edition]))
@@ -112,7 +104,8 @@ class Page:
         yield f"{totals.traces:,}"
         yield f"{totals.steps:,}"
         claimed = [result for result in report.clauses if result.verdict is not Verdict.NOT_CLAIMED]
-        yield f"{_count(claimed, Verdict.PASS)} of {len(claimed)}"
+        yield f"{sum(result.demanded > 0 for result in claimed)} of {len(claimed)}"
+        yield str(_count(claimed, Verdict.PASS))
         yield str(_count(claimed, Verdict.FAIL))
         yield str(_count(claimed, Verdict.BLOCKED))
         yield str(sum(result.failed for result in report.clauses if result.id not in CLAUSES))
@@ -136,7 +129,7 @@ class Page:
             value = next(drift.choices[name] for drift in drifts if drift)
             cells = (drift.clause if drift else "" for drift in drifts)
             rows.append((f"`{name}`", usual[name], value, *cells))
-        backends = (_short(backend, self.family.name) for backend, _ in reports)
+        backends = (_short(backend, self.family) for backend, _ in reports)
         head = ("choice", f"`{edition}` has", "seen", *backends)
         return f"## Choices made otherwise than `{edition}`\n\n{_DRIFT}\n{_table(head, rows)}"
 
@@ -155,15 +148,25 @@ class Page:
     # The faults.
 
     def _faults(self, edition: str) -> str:
+        """Tell of each clause that failed; of one that fails under the newest edition too, only there."""
+        newest = self.family.editions[-1]
+        failing = self._failing(edition)
+        elsewhere = {} if edition == newest else self._failing(newest)
+        drifted = {drift.clause for _, report in self._reports(edition) for drift in report.drifts}
+        names = sorted((name for name in failing if name in drifted or name not in elsewhere), key=_place)
+        if not names:
+            return ""
+        told = "" if edition == newest else f"What fails under `{newest}` too is told there.\n\n"
+        faults = [self._fault(edition, name, failing[name]) for name in names]
+        return f"## Faults under `{edition}`\n\n{told}" + "\n".join(faults)
+
+    def _failing(self, edition: str) -> dict[str, list[tuple[str, Failure, ClauseResult]]]:
         failing: dict[str, list[tuple[str, Failure, ClauseResult]]] = {}
         for backend, report in self._reports(edition):
             results = {result.id: result for result in report.clauses}
             for failure in report.failures:
                 failing.setdefault(failure.clause, []).append((backend, failure, results[failure.clause]))
-        if not failing:
-            return ""
-        faults = [self._fault(edition, name, failing[name]) for name in sorted(failing, key=_place)]
-        return f"## Faults under `{edition}`\n\n" + "\n".join(faults)
+        return failing
 
     def _fault(self, edition: str, name: str, found: Sequence[tuple[str, Failure, ClauseResult]]) -> str:
         """Tell of one clause that failed, by the smallest of its traces, and of equal ones by that of the newest."""
