@@ -115,6 +115,7 @@ VERSIONS := 3.11 3.12 3.13
 backends: $(DEV) ## Install the foreign runtimes that the tests drive
 	@$(BIN)/probate backends install dsh
 	@$(BIN)/probate backends install ph-core || [ $$? -eq 5 ] # it needs a Python that may not be here
+	@$(BIN)/python -m tests.peers.install
 
 .PHONY: bench
 bench: $(DEV) backends ## Measure the kit and the reference beside their peers (ARGS=--quick for a look)

@@ -9,13 +9,14 @@ import platform
 import sys
 from pathlib import Path
 
+from bench.acp import acp
 from bench.beside import beside
 from bench.catching import catching
 from bench.conversing import now
 from bench.rates import rates
 from bench.volume import volume
 
-SECTIONS = {"peer": rates, "catch": catching, "coverage": volume, "dsh": beside}
+SECTIONS = {"peer": rates, "catch": catching, "coverage": volume, "dsh": beside, "acp": acp}
 
 
 def main() -> int:
