@@ -54,7 +54,7 @@ VARIABLE: Final = "PROBATE_BENCH"
 
 STAYS: Final = "(sleep 300 & sleep 301 &); (trap '' TERM; while :; do sleep 5; done) & echo > {fifo}; sleep 302"
 """Two whose parent has gone, one that traps TERM, and the command itself."""
-LEAVES: Final = "setsid sleep 303 & " + STAYS
+LEAVES: Final = "setsid sh -c 'echo > {fifo}2; exec sleep 303' & read up < {fifo}2; " + STAYS
 
 HOW_FAR: Final = ("connected", "asked for a session", "has a session", "prompted", "runs a tool")
 ENDS: Final = ("ends its output", "is gone", "closes the session", "the bridge closes")
@@ -119,11 +119,13 @@ class _Client:
 
 
 class _Fifo:
-    """Where a command says that everything is up."""
+    """Where a command says that everything is up, and another for the command's own use."""
 
     def __init__(self, folder: Path, number: int) -> None:
         self.path = folder / f"up{number}"
+        self._second = folder / f"up{number}2"
         os.mkfifo(self.path)
+        os.mkfifo(self._second)
         self._descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
 
     async def up(self) -> None:
@@ -132,6 +134,7 @@ class _Fifo:
     def close(self) -> None:
         os.close(self._descriptor)
         self.path.unlink()
+        self._second.unlink()
 
 
 def _script(command: str) -> list[ScriptedReply]:
@@ -164,14 +167,14 @@ async def rounds(seed: int, count: int, folder: Path) -> Counts:
             counts.sessions += statistics.sessions + bridge.sessions + bridge.connections
             if how in ("ends its output", "closes the session"):
                 counts.unanswered += client.asked - len(client.answers)
-        counts.orphans += _still_there(VARIABLE, mark)
+        counts.orphans += still_there(VARIABLE, mark)
         kill_marked(VARIABLE, mark)
         fifo.close()
         counts.rounds += 1
     return counts
 
 
-def _still_there(variable: str, mark: str) -> int:
+def still_there(variable: str, mark: str) -> int:
     """Count the processes that are not just about to go: one that was killed is seen for a moment longer."""
     count = 0
     for number in marked(variable, mark):
@@ -266,7 +269,7 @@ async def crashes(seed: int, count: int, folder: Path, loop: str) -> Counts:
                         await run.dispose()
         counts.unanswered += not run.result.done
         counts.agents += subagents.runs
-        counts.orphans += _still_there(MARK, run.id)
+        counts.orphans += still_there(MARK, run.id)
         kill_marked(MARK, run.id)
         fifo.close()
         counts.rounds += 1

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from probate_reference.permissions import PermissionRequest, Permissions
     from probate_reference.reports import Report
     from probate_reference.runtime import Runtime
+    from probate_reference.seams import Setup
 
     from .sessions import Session
 
@@ -50,6 +51,7 @@ class Bridge:
     :param owner: who owns them; unloading it ends them all
     :param live: where models tell what they say while they say it
     :param permissions: where tools ask; the bridge answers for its own agents by asking their client
+    :param setup: runs in private before an agent of the bridge is published
     :param mint: makes the id of a new session
     :param report: called with what was contained
     :param sleep: the clock that bounds the last words to a client
@@ -62,12 +64,14 @@ class Bridge:
         owner: Owner | None = None,
         live: Live | None = None,
         permissions: Permissions | None = None,
+        setup: Setup | None = None,
         mint: Callable[[], str] = lambda: str(uuid.uuid4()),
         report: Report = log_report,
         sleep: Callable[[float], Awaitable[object]] = anyio.sleep,
     ) -> None:
         self.runtime = runtime
         self.owner = owner or runtime.owner("acp")
+        self.setup = setup
         self.mint = mint
         self.report = report
         self.sleep = sleep

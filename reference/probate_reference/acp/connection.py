@@ -145,7 +145,8 @@ class Connection:
     def _new(self, incoming: Incoming) -> Awaitable[object]:
         self._require_open("session/new")
         folder = parameters.session_folder(incoming.params)
-        creation = self._bridge.owner.create(self._bridge.mint(), metadata={library.FOLDER: folder})
+        bridge = self._bridge
+        creation = bridge.owner.create(bridge.mint(), setup=bridge.setup, metadata={library.FOLDER: folder})
         incoming.on_cancel(creation.withdraw)
         return self._answer_new(incoming, creation)
 
@@ -166,7 +167,7 @@ class Connection:
         try:
             await library.require_folder(self._persistence, name, folder)
             self._require_open(incoming.method)
-            creation = self._bridge.owner.resume(name)
+            creation = self._bridge.owner.resume(name, setup=self._bridge.setup)
             incoming.on_cancel(creation.withdraw)
             session = await self._install(incoming, creation)
         finally:

@@ -15,7 +15,8 @@ from typing import Any
 import anyio
 from anyio.abc import Process
 
-from probate_reference.processes import kill_marked, marked
+from bench.acp import still_there
+from probate_reference.processes import kill_marked
 from tests.reference.acp.client import Client
 from tests.reference.jsonrpc.wires import Far
 
@@ -54,9 +55,9 @@ class Served:
         self.mark = mark
         self.errors = ""
 
-    def left(self) -> list[int]:
-        """List the processes that were started by the server or what it started, and are still there."""
-        return [number for number in marked(MARK, self.mark) if number != self.process.pid]
+    def left(self) -> int:
+        """Count the processes that were started by the server or what it started, and stay, now that it has gone."""
+        return still_there(MARK, self.mark)
 
     async def gone(self) -> int:
         """Wait for the end of the server."""

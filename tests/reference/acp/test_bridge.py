@@ -8,7 +8,19 @@ from typing import Any
 import anyio
 import pytest
 
-from probate_reference import AgentScope, Event, LogAppended, Reply, RuntimeStatistics, ToolCall
+from probate_reference import (
+    AgentScope,
+    Event,
+    LogAppended,
+    ModelRequest,
+    Reply,
+    RuntimeStatistics,
+    Signal,
+    ToolCall,
+)
+from probate_reference.acp import Bridge
+from probate_reference.live import Live, Piece
+from probate_reference.models import ModelFailed
 from tests.reference.acp.client import Bridged, Client
 from tests.reference.kit import MAX_TOKENS, World, tools
 
@@ -327,8 +339,7 @@ async def test_a_creation_that_loses_against_the_close_is_disposed(bridged: Brid
     async def setup(_scope: AgentScope) -> None:
         await gate.wait()
 
-    create = bridged.bridge.owner.create
-    bridged.bridge.owner = Slow(create, setup)  # type: ignore[assignment]
+    bridged.bridge.setup = setup
     async with world.runtime:
         async with bridged.client() as (client, connection):
             new = await client.begin("session/new", cwd="/work", mcpServers=[])
@@ -341,17 +352,6 @@ async def test_a_creation_that_loses_against_the_close_is_disposed(bridged: Brid
         assert "agent/disposed s1" in world.lines
 
 
-class Slow:
-    """An owner whose agents are set up at a gate."""
-
-    def __init__(self, create: Any, setup: Any) -> None:
-        self._create = create
-        self._setup = setup
-
-    def create(self, id: str, **options: Any) -> Any:
-        return self._create(id, setup=self._setup, **options)
-
-
 @pytest.mark.parametrize("how", ["called off", "gone"])
 async def test_a_creation_that_nobody_waits_for_is_withdrawn(bridged: Bridged, how: str) -> None:
     world = bridged.world
@@ -359,7 +359,7 @@ async def test_a_creation_that_nobody_waits_for_is_withdrawn(bridged: Bridged, h
     async def setup(_scope: AgentScope) -> None:
         await anyio.sleep_forever()
 
-    bridged.bridge.owner = Slow(bridged.bridge.owner.create, setup)  # type: ignore[assignment]
+    bridged.bridge.setup = setup
     async with world.runtime:
         async with bridged.client() as (client, _connection):
             new = await client.begin("session/new", cwd="/work", mcpServers=[])
@@ -449,3 +449,59 @@ async def test_arguments_that_are_no_json_are_shown_as_text(bridged: Bridged) ->
     async with bridged.world.runtime, bridged.client() as (client, _connection):
         await client.answer(await client.prompt(await client.new(), "hello"))
         assert lines(client).count("update tool_call tool1 in_progress") == 2
+
+
+async def test_what_a_model_says_is_shown_while_it_says_it_and_only_once(world: World) -> None:
+    live = Live()
+
+    async def model(request: ModelRequest, signal: Signal) -> Reply:
+        for turn in (request.turn, request.turn + 1):  # what belongs to no turn of a prompt is not shown
+            live.say(Piece(request.agent, turn, request.step, "hm", thought=True))
+            live.say(Piece(request.agent, turn, request.step, "one "))
+            live.say(Piece(request.agent, turn, request.step, ""))
+        return Reply("one two")
+
+    world.runtime._kernel.model = model
+    bridged = Bridged(world)
+    bridged.bridge = Bridge(world.runtime, live=live, mint=lambda: "s1")
+    async with world.runtime, bridged.client() as (client, _connection):
+        await client.answer(await client.prompt(await client.new(), "hello"))
+        assert lines(client)[1:] == [
+            "update agent_thought_chunk hm",
+            "update agent_message_chunk one ",
+            "update agent_message_chunk two",
+            "2 end_turn",
+        ]
+        other = await world.runtime.owner("me").create("other")
+        live.say(Piece(other.agent, 1, 1, "nobody's"))
+
+
+async def test_why_a_model_failed_is_told_and_what_else_broke_is_not(bridged: Bridged) -> None:
+    bridged.world.model.plan.extend([ModelFailed("overloaded"), ValueError("internal")])
+    async with bridged.world.runtime, bridged.client() as (client, _connection):
+        session = await client.new()
+        first = await client.answer(await client.prompt(session, "one"))
+        second = await client.answer(await client.prompt(session, "two"))
+        assert (first["message"], first["data"]) == ("turn failed", "overloaded")
+        assert (second["message"], second.get("data")) == ("turn failed", None)
+
+
+async def test_a_setup_that_fails_is_told_as_an_error(bridged: Bridged) -> None:
+    async def setup(_scope: AgentScope) -> None:
+        raise ValueError("broken")
+
+    bridged.bridge.setup = setup
+    async with bridged.world.runtime, bridged.client() as (client, _connection):
+        answer = await client.ask("session/new", cwd="/work", mcpServers=[])
+        assert answer["code"] == -32603
+        nothing_left(bridged)
+    async with bridged.client() as (client, _connection):
+        assert (await client.ask("session/new", cwd="/work", mcpServers=[]))["code"] == -32603
+
+
+async def test_a_connection_that_is_closed_says_nothing_more(bridged: Bridged) -> None:
+    async with bridged.world.runtime, bridged.client() as (client, connection):
+        await client.ask("authenticate", methodId="none")
+        assert connection.sessions == 0
+        connection.close()
+        assert await connection.closed == "local"

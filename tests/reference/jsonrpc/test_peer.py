@@ -383,3 +383,21 @@ async def test_writing_can_be_waited_for() -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(near.far.hear)
             await near.peer.drained()
+
+
+async def test_a_holder_that_fails_at_the_end_is_reported() -> None:
+    async with running() as near:
+
+        def fails(cause: CloseCause) -> None:
+            raise ValueError(cause)
+
+        near.peer._on_closed = fails
+        await near.far.send.aclose()
+        assert await near.peer.closed == CloseCause.ENDED
+    assert [place for place, _ in near.reports] == ["closing"]
+
+
+async def test_a_reader_that_breaks_closes_the_connection() -> None:
+    async with running() as near:
+        await near.peer._receive.aclose()
+        assert await near.peer.closed == CloseCause.BROKEN
