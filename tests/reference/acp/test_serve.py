@@ -115,7 +115,7 @@ async def test_a_policy_decides_without_asking(tmp_path: Path, policy: Permissio
         assert f"update tool_call_update {status}" in client.lines
         assert client.questions == []
     mark = tmp_path / "inner" / "mark"
-    if policy is ALLOW:
+    if policy is PermissionPolicy.ALLOW:
         assert mark.read_text() == "here\n"
     else:
         assert not mark.exists()
