@@ -17,7 +17,6 @@ from probate_conformance.cli.options import add_color, natural, positive, second
 from probate_conformance.cli.output import emit
 from probate_conformance.errors import Exit, UsageError, unknown_name
 from probate_conformance.exploring.bounds import BOUNDS, SMALLEST, Bound
-from probate_conformance.exploring.caching import State
 from probate_conformance.exploring.covering import GOALS
 from probate_conformance.exploring.exploration import PROPERTIES, Explored, explore
 from probate_conformance.exploring.searching import Limits, Searched, memory
@@ -111,7 +110,7 @@ class _Progress:
         self._name = name
         self._shown = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
-    def __call__(self, searched: Searched[State]) -> None:
+    def __call__(self, searched: Searched[int]) -> None:
         if not self._shown:
             return
         left = len(searched.states) - searched.expanded
@@ -144,11 +143,13 @@ def _told(explored: Explored, style: Style, arguments: argparse.Namespace) -> It
     else:
         said = f"something that should not be, after {explored.expanded:,} states"
     yield f"  {style.verdict(said, verdict)}"
-    share = 100 * explored.by_rules / max(1, explored.transitions)
+    by_rules = 100 * explored.by_rules / max(1, explored.transitions)
+    anew = 100 * explored.anew / max(1, explored.transitions)
     rate = explored.transitions / max(explored.seconds, 1e-9)
     yield (
         f"    {explored.rests:,} at rest · {explored.seconds:.1f} s · {rate:,.0f} transitions/s · "
-        f"{explored.megabytes:,} MB · {share:.1f} % of the transitions taken by the rules"
+        f"{explored.megabytes:,} MB · {by_rules:.1f} % of the transitions by the rules, {anew:.1f} % looked up, "
+        "the rest known"
     )
     for place, fault in enumerate(explored.faults):
         path = write_case(arguments.cases_dir, f"model-{fault.number}-{bound.name.split()[0]}-{place}", fault.case)

@@ -112,26 +112,26 @@ GOALS: Final[dict[str, Goal]] = {
 
 @dataclass(slots=True)
 class Coverage:
-    """What stretches came to."""
+    """What stretches came to, in how many of them that differ."""
 
     choices: Counter[tuple[Kind, str]] = field(default_factory=Counter)
     """Which choice was taken in which state of its agent."""
     clauses: Counter[str] = field(default_factory=Counter)
     goals: Counter[str] = field(default_factory=Counter)
 
-    def add(self, choice: Choice, taken: Taken, times: int = 1) -> None:
-        """Add a stretch that was met some times."""
-        self.choices[kind_for(choice, taken), name_of(choice)] += times
+    def add(self, choice: Choice, taken: Taken) -> None:
+        """Add a stretch."""
+        self.choices[kind_for(choice, taken), name_of(choice)] += 1
         for entry in taken.expected:
             for clause in entry.demand.clauses:
-                self.clauses[clause] += times
+                self.clauses[clause] += 1
             if isinstance(entry.event, Settled):
-                self.clauses[SETTLES_ONCE] += times
+                self.clauses[SETTLES_ONCE] += 1
         for silence in taken.silences:
-            self.clauses[silence.clause] += times
+            self.clauses[silence.clause] += 1
         for name, goal in GOALS.items():
             if goal(taken):
-                self.goals[name] += times
+                self.goals[name] += 1
 
     def missed(self) -> list[str]:
         """Give the goals that were not reached."""
@@ -172,9 +172,9 @@ def subject(choice: Choice) -> Label | None:
     return label
 
 
-def covered(stretches: Iterable[tuple[Choice, Taken, int]]) -> Coverage:
-    """Give what stretches came to, each with how often it was met."""
+def covered(stretches: Iterable[tuple[Choice, Taken]]) -> Coverage:
+    """Give what stretches came to."""
     coverage = Coverage()
-    for choice, taken, times in stretches:
-        coverage.add(choice, taken, times)
+    for choice, taken in stretches:
+        coverage.add(choice, taken)
     return coverage

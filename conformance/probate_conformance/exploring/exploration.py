@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from probate_conformance.exploring.bounds import Bound
-from probate_conformance.exploring.caching import CachedSpace, State
+from probate_conformance.exploring.caching import CachedSpace
 from probate_conformance.exploring.casting import cast
 from probate_conformance.exploring.covering import Coverage, covered
 from probate_conformance.exploring.searching import Limits, Searched, memory, search
@@ -64,7 +64,9 @@ class Explored:
     seconds: float
     megabytes: int
     by_rules: int
-    """How many of the transitions were taken by the rules; the others were known."""
+    """How many stretches were taken by the rules."""
+    anew: int
+    """How many transitions could not be taken from a list, since they depend on more than one agent."""
     limit: str | None
     faults: tuple[Fault, ...]
     coverage: Coverage
@@ -86,7 +88,7 @@ class Explored:
 def explore(
     bound: Bound,
     limits: Limits = Limits(),  # noqa: B008
-    progress: Callable[[Searched[State]], None] | None = None,
+    progress: Callable[[Searched[int]], None] | None = None,
 ) -> Explored:
     """Explore a bound until all is looked at, something is found, or a limit is reached.
 
@@ -105,7 +107,8 @@ def explore(
         rests=searched.rests,
         seconds=searched.seconds,
         megabytes=memory(),
-        by_rules=space.misses + space.wholes,
+        by_rules=space.misses,
+        anew=space.anew,
         limit=searched.limit,
         faults=faults,
         coverage=covered(space.stretches()),

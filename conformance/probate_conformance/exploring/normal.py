@@ -78,6 +78,7 @@ def normal_agent(place: int, agent: Agent) -> Agent:
         "queued": tuple(next(texts) for _ in agent.queued),
         "steering": tuple(next(texts) for _ in agent.steering),
         "deferred": tuple(next(texts) for _ in agent.deferred),
+        "claimed": tuple(next(texts) for _ in agent.claimed),
         "waiters": tuple(next(calls) for _ in agent.waiters),
         "exit_waiters": tuple(next(calls) for _ in agent.exit_waiters),
         "disposers": tuple(next(calls) for _ in agent.disposers),

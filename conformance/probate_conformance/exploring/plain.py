@@ -47,10 +47,12 @@ class PlainSpace:
         """Give what is wrong with a choice."""
         return judging.of_a_choice(taken)
 
-    def faults(self, state: Position, *, at_rest: bool) -> Iterator[str]:
+    def faults(self, state: Position) -> Iterator[str]:
         """Give what is wrong with a position."""
         for place in range(len(state.world.agents)):
             yield from judging.of_an_agent(state.world, place)
         yield from judging.of_the_registries(state.world)
-        if at_rest:
-            yield from judging.at_rest(state)
+
+    def rest_faults(self, state: Position) -> Iterator[str]:
+        """Give what is wrong with a position in that it is at rest."""
+        yield from judging.at_rest(state)

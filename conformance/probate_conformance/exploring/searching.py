@@ -48,8 +48,12 @@ class Space(Protocol[S]):
         """Give what is wrong with a choice."""
         ...
 
-    def faults(self, state: S, *, at_rest: bool) -> Iterable[str]:
+    def faults(self, state: S) -> Iterable[str]:
         """Give what is wrong with a state."""
+        ...
+
+    def rest_faults(self, state: S) -> Iterable[str]:
+        """Give what is wrong with a state in that it is at rest."""
         ...
 
 
@@ -95,6 +99,7 @@ class Searched(Generic[S]):
     """By which choice each state was reached first, from its parent."""
     transitions: int = 0
     rests: int = 0
+    """How many states are the end of a settle."""
     expanded: int = 0
     depth: int = 0
     findings: list[Finding] = field(default_factory=list)
@@ -181,7 +186,9 @@ def search(
     searched = Searched(states, array("I", [0]), array("I", [0]))
     steps = _Steps()
     settle = space.choices.index(SETTLE)
-    searched.findings += (Finding(fault, ()) for fault in space.faults(space.start, at_rest=True))
+    first = (*space.faults(space.start), *space.rest_faults(space.start))
+    searched.findings += (Finding(fault, ()) for fault in first)
+    rested = bytearray(b"\1")
     number = 0
     while number < len(order) and len(searched.findings) < most:
         state = order[number]
@@ -195,10 +202,14 @@ def search(
                 order.append(after)
                 searched.parents.append(number)
                 searched.by.append(choice)
-                rests = choice == settle
-                searched.rests += rests
-                for fault in space.faults(after, at_rest=rests):
+                rested.append(0)
+                for fault in space.faults(after):
                     searched.findings.append(Finding(fault, searched.path(target)))
+            if choice == settle and not rested[target]:
+                rested[target] = 1
+                searched.rests += 1
+                for fault in space.rest_faults(after):
+                    searched.findings.append(Finding(fault, (*searched.path(number), choice)))
             if settles and choice != settle:
                 steps.to.append(target)
         steps.ends.append(len(steps.to))
