@@ -225,8 +225,8 @@ class CachedSpace:
             if others:
                 self.anew += len(others)
                 following += [(number, self._take(state, number)) for number in others]
-        if state & 1 and not runs:
-            return [(self._settle, self._settled(state))]
+        if not runs:
+            following.append((self._settle, self._settled(state)))
         return following
 
     def _learn(self, state: int, place: int) -> Known:
@@ -364,7 +364,7 @@ class CachedSpace:
 
     def _settled(self, state: int) -> int:
         """Give the state at the end of a settle: what has returned is bound, agent by agent."""
-        after = state - 1
+        after = state - (state & 1)
         for place, field in enumerate(self.layout.agents):
             number = field.of(state)
             if not number:

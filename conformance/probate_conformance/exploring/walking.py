@@ -84,7 +84,7 @@ def choices(bound: Bound, position: Position) -> Iterator[Choice]:
         yield from for_nobody(bound, world.agents, world.owners, world.provider, has)
     steps = enabled(world)
     yield from steps
-    if position.settling and not steps:
+    if not steps:
         yield SETTLE
 
 
