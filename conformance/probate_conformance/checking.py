@@ -24,6 +24,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from probate_conformance.drift import Reading
+from probate_conformance.exploring.touring import Tour, Walk
 from probate_conformance.generation import Palette, generate_rehearsed
 from probate_conformance.lockstep import Drift, Examined, Verdict, examine
 from probate_conformance.manifest import Manifest
@@ -79,11 +80,18 @@ class Plan:
     """Patterns of the ids of the clauses to judge; all if there are none."""
     expected: Mapping[str, str] = field(default_factory=dict)
     """The clauses that are known to fail, each with the reason."""
+    tour: Tour | None = None
+    """Walks that are run after the generated traces."""
 
     @property
     def runs(self) -> int:
-        """How many runs there are: every trace under every schedule."""
-        return self.cases * self.schedules
+        """How many runs there are: every trace and every walk under every schedule."""
+        return (self.cases + (0 if self.tour is None else len(self.tour.walks))) * self.schedules
+
+    def walk(self, number: int) -> Walk | None:
+        """Give the walk that the ``number``-th run is; none if it is a generated trace."""
+        place = number // self.schedules - self.cases
+        return None if self.tour is None or place < 0 else self.tour.walks[place]
 
     def judges(self, clause: str) -> bool:
         """Tell whether a clause is one to judge. A defect of the model's annotations always is."""
@@ -100,7 +108,12 @@ class Plan:
         """
         palette = Palette.of(manifest.unclaimed)
         edition = EDITIONS[self.edition].flipped(manifest.variations)
-        trace, rehearsals = generate_rehearsed(self.seed, number // self.schedules, palette, self.profile, edition)
+        walk = self.walk(number)
+        rehearsals: Sequence[Rehearsal]
+        if walk is not None:
+            trace, rehearsals = walk.trace if walk.needs <= palette.words else Trace(items=()), []
+        else:
+            trace, rehearsals = generate_rehearsed(self.seed, number // self.schedules, palette, self.profile, edition)
         schedule = number % self.schedules
         changes: dict[str, object] = {"edition": self.edition, "profile": self.profile}
         if manifest.variations:
@@ -162,6 +175,8 @@ class Ran:
     """The trace; none if it passed, or failed by a clause that is not judged."""
     story: str = ""
     """Of a failure that is judged."""
+    driven: tuple[int, ...] = ()
+    """The transitions of a tour that it took, by their numbers."""
 
     def is_stale(self, reading: Reading) -> bool:
         """Tell whether what the trace showed might be another thing, the contract being read like this."""
@@ -188,6 +203,8 @@ class Checked:
     unknown: Counter[str] = field(default_factory=Counter)
     marks: Counter[str] = field(default_factory=Counter)
     """The windows, holds and reactions that were reached, and the ops and refusals that were carried out."""
+    driven: set[int] = field(default_factory=set)
+    """The transitions of a tour that were taken."""
     cases: list[Case] = field(default_factory=list)
     """The first failure of each clause, in order of number; shrunk, once that is done."""
     troubles: list[Trouble] = field(default_factory=list)
@@ -260,6 +277,9 @@ class Runner:
                 shown=tuple(sorted(examined.shown)),
                 sought=examined.sought,
             )
+            walk = self.plan.walk(number)
+            if walk is not None and trace.items:
+                ran.driven = walk.transitions[: len(examined.exchanges)]
             if examined.drifts:
                 yield from self._confirm_drifts(trace, examined, ran)
             elif examined.divergence is not None:
@@ -400,6 +420,7 @@ class Tally:
         checked.demanded.update(ran.demanded)
         checked.unknown.update(ran.unknown)
         checked.marks.update(ran.marks)
+        checked.driven.update(ran.driven)
         checked.broken += ran.broke
         self.in_a_row = self.in_a_row + 1 if ran.broke else 0
         if ran.verdict is Verdict.PASS:

@@ -66,6 +66,8 @@ class Setting(_Part):
     """After what time no more was run; what is run then depends on how fast it goes."""
     only: tuple[str, ...] = ()
     """Patterns of the ids of the clauses to judge; all if there are none."""
+    tour: str | None = None
+    """The tour whose walks were to be run after the generated traces."""
 
 
 class Failure(_Part):
@@ -157,6 +159,24 @@ class Reached(_Part):
     """How many calls were settled with each code."""
 
 
+class Driven(_Part):
+    """How much of the settled model a tour took the backend through."""
+
+    part: Literal["driven"] = "driven"
+    tour: str
+    burst: int
+    """How many items there are at most in a burst."""
+    states: int
+    """How many states at rest there are within the bound."""
+    transitions: int
+    """How many transitions there are, each a state and a burst."""
+    driven: int
+    """How many of these were taken, each under every schedule, unless the run ended before."""
+    walks: int
+    bursts: int
+    """How many bursts there are in all walks."""
+
+
 class Totals(_Part):
     """What was carried out, on one backend."""
 
@@ -190,6 +210,7 @@ class Report(_Part):
     troubles: tuple[Trouble, ...] = ()
     clauses: tuple[ClauseResult, ...] = ()
     reached: Reached | None = None
+    driven: Driven | None = None
     totals: Totals
 
 

@@ -19,6 +19,7 @@ from probate_conformance.backends.base import Backend
 from probate_conformance.backends.process import ProcessBackend
 from probate_conformance.checking import Checked, Drifted, Plan, Progress, Stop, check
 from probate_conformance.errors import DEBUG, BackendBroke, ProbateError, trace_if_debugging
+from probate_conformance.exploring.touring import Tour
 from probate_conformance.interrupts import Interrupt
 from probate_conformance.lockstep import Verdict, examine
 from probate_conformance.manifest import Manifest
@@ -27,6 +28,7 @@ from probate_conformance.report import (
     INTERRUPTED,
     TIME_UP,
     Drift,
+    Driven,
     Failure,
     Replayed,
     Report,
@@ -246,6 +248,7 @@ def report_of(
         schedules=plan.schedules,
         seconds=plan.seconds,
         only=plan.only,
+        tour=None if plan.tour is None else plan.tour.bound.name,
     )
     troubles = tuple(checked.troubles)
     ended = checked.ended
@@ -274,6 +277,7 @@ def report_of(
         troubles=troubles,
         clauses=clauses,
         reached=None if manifest is None else reached(checked.marks, manifest, plan.profile, edition),
+        driven=None if manifest is None or plan.tour is None else _driven(plan.tour, checked),
         totals=Totals(
             verdict=verdict,
             exit=code,
@@ -302,6 +306,18 @@ def _drift(drifted: Drifted, edition: Edition) -> Drift:
         clause=drift.divergence.clause,
         number=drifted.number,
         seen=seen_line(drift.divergence),
+    )
+
+
+def _driven(tour: Tour, checked: Checked) -> Driven:
+    return Driven(
+        tour=tour.bound.name,
+        burst=tour.burst,
+        states=tour.states,
+        transitions=tour.transitions,
+        driven=len(checked.driven),
+        walks=len(tour.walks),
+        bursts=tour.steps,
     )
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
@@ -33,7 +33,8 @@ from probate_conformance.cli.options import (
     seconds,
 )
 from probate_conformance.cli.output import ReportFile, emit
-from probate_conformance.errors import BackendAbsent, BackendBroke, Exit, ReportError
+from probate_conformance.errors import BackendAbsent, BackendBroke, Exit, ReportError, UsageError, unknown_name
+from probate_conformance.exploring.touring import TOURS, Tour, tour
 from probate_conformance.interrupts import Interrupt
 from probate_conformance.render import junit, ndjson, text
 from probate_conformance.render.progress import ProgressLine
@@ -50,6 +51,8 @@ Run generated traces on each backend and hold what is observed to the model. A f
 again to confirm it, shrunk, told as a story and written as a case that `probate replay` runs.
 The same seed gives the same traces everywhere, and the same report but for its first line.
 """
+TOURED: Final = "2026-06"
+"""The edition that tours are planned in."""
 CASES: Final[Mapping[str, int]] = MappingProxyType({"core": 3000, "fibers": 300})
 """How many traces of each profile a backend runs by default; for the two default backends, all in about a minute."""
 
@@ -90,6 +93,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--edition", default="2026-06", metavar="E", help="of the contract (default: %(default)s)")
     parser.add_argument("--profile", metavar="P", help="of the contract (default: each that the backend claims)")
+    parser.add_argument(
+        "--exhaustive",
+        nargs="?",
+        const=next(iter(TOURS)),
+        metavar="TOUR",
+        help="also drive the backend through every transition of the settled model within a bound: "
+        f"{', '.join(TOURS)}, or none (default: {next(iter(TOURS))}; without the option it is done to the reference, "
+        "where neither --cases nor --time says how much is to be run)",
+    )
     add_jobs(parser)
     parser.add_argument("-x", dest="stop_at_first", action="store_true", help="stop at the first failure")
     parser.add_argument(
@@ -136,6 +148,12 @@ def run(arguments: argparse.Namespace) -> Exit:
     :raises ReportError: if the report or a case can't be written
     """
     require_edition(arguments.edition)
+    if arguments.exhaustive not in (None, "none", *TOURS):
+        raise unknown_name("tour", arguments.exhaustive, [*TOURS, "none"])
+    if arguments.exhaustive in TOURS and arguments.edition != TOURED:
+        raise UsageError(
+            f"no tour is planned in edition {arguments.edition}", mend=f"leave out --exhaustive, or --edition {TOURED}"
+        )
     if arguments.profile is not None:
         require_profile(arguments.profile)
     names = list(dict.fromkeys(arguments.backends or DEFAULTS))
@@ -209,6 +227,21 @@ def _check(
     return Run(header=header, reports=tuple(reports), end=end_of(tuple(reports))), unwritten
 
 
+def _tour(name: str, profile: str, arguments: argparse.Namespace) -> Tour | None:
+    """Plan the tour that a backend is to be taken on, if it is to be."""
+    asked: str | None = arguments.exhaustive
+    if asked is None and name in DEFAULTS and arguments.cases is None and arguments.time is None:
+        asked = next(iter(TOURS))
+    if asked in (None, "none") or profile != "core" or arguments.edition != TOURED:
+        return None
+    return _planned(asked)
+
+
+@cache
+def _planned(name: str) -> Tour:
+    return tour(name)
+
+
 def _by_profile(
     name: str,
     backend: _Made,
@@ -223,7 +256,13 @@ def _by_profile(
     waiting = list(MODELLED_PROFILES if asked is None else (asked,))
     while waiting:
         profile = waiting.pop(0)
-        part = replace(plan, profile=profile, cases=_cases(profile, arguments), expected=expectations.of(name, profile))
+        part = replace(
+            plan,
+            profile=profile,
+            cases=_cases(profile, arguments),
+            expected=expectations.of(name, profile),
+            tour=_tour(name, profile, arguments),
+        )
         jobs = jobs_for(name, part, arguments.jobs)
         spreading: Spread | None = partial(spread, jobs, deadline=arguments.deadline) if jobs > 1 else None
         report = _report(name, backend, part, interrupt, before, spreading)

@@ -8,14 +8,15 @@ is the schedule's, and no part of a trace.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import count
+from typing import NamedTuple
 
 from probate_conformance.exploring.bounds import FRESH, HOST, creation_id
 from probate_conformance.exploring.menu import Replacing, forgettable
-from probate_conformance.exploring.normal import new_ids, place_of
-from probate_conformance.exploring.walking import Choice, Position, delivered, start, take
+from probate_conformance.exploring.normal import new_ids, normal, place_of
+from probate_conformance.exploring.walking import SETTLE, Choice, Position, delivered, start, take
 from probate_conformance.trace import Trace
 from probate_model.alphabet.gates import Gate
 from probate_model.alphabet.items import (
@@ -46,7 +47,7 @@ from probate_model.alphabet.ops import (
     Steer,
     Withdraw,
 )
-from probate_model.machine import Step, apply, bind, fire
+from probate_model.machine import Step, apply, fire, settle
 from probate_model.world import Unload, World, new_world
 
 
@@ -118,6 +119,10 @@ class _Cast:
     def apply(self, item: BurstItem) -> None:
         self._become(delivered(apply(self.world, item)).world)
 
+    def settle(self) -> None:
+        """Settle what is left to run, in the canonical order."""
+        self._become(settle(self.world).world)
+
     def fire(self, step: Step, position: Position) -> None:
         if isinstance(step.subject, Unload):
             place = position.world.unloads.index(step.subject)
@@ -132,6 +137,32 @@ class _Cast:
         self.world = world
 
 
+class Begun(NamedTuple):
+    """An item of a burst, with the positions before and after it."""
+
+    choice: Choice
+    before: Position
+    after: Position
+
+
+def cast_bursts(bursts: Iterable[Iterable[Begun]]) -> Trace:
+    """Give bursts, each of which settles, as a trace; agents are made by the items alone, and not by reactions."""
+    cast = _Cast()
+    items: list[Item] = []
+    for burst in bursts:
+        for choice, before, after in burst:
+            if isinstance(choice, Replacing):
+                cast.forget(before)
+            assert not isinstance(choice, Step | Settle)
+            item = cast.item(choice.create if isinstance(choice, Replacing) else choice)
+            items.append(item)
+            if len(after.world.agents) > len(cast.places):
+                assert isinstance(item, Create)
+                cast.places.append(item.label)
+        items.append(SETTLE)
+    return Trace(world=WorldSpec((HOST,)), items=tuple(items))
+
+
 def cast(choices: Sequence[Choice]) -> Trace:
     """Give a path as a trace.
 
@@ -143,7 +174,9 @@ def cast(choices: Sequence[Choice]) -> Trace:
         match choice:
             case Settle():
                 items.append(choice)
-                cast.world = bind(cast.world)
+                cast.settle()
+                position = Position(normal(settle(position.world).world), position.watches)
+                continue
             case Step():
                 cast.fire(choice, position)
             case _:

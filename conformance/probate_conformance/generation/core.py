@@ -130,6 +130,11 @@ class Palette:
             whole.features - set(unclaimed.features),
         )
 
+    @property
+    def words(self) -> frozenset[str]:
+        """All that traces may be made of, in one set."""
+        return self.ops | self.gates | self.events | self.features
+
 
 EVERYTHING: Final = Palette()
 

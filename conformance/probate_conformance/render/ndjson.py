@@ -16,6 +16,7 @@ from probate_conformance.errors import UsageError
 from probate_conformance.report import (
     ClauseResult,
     Drift,
+    Driven,
     End,
     Failure,
     Header,
@@ -27,12 +28,9 @@ from probate_conformance.report import (
     Trouble,
 )
 
-Part: TypeAlias = Annotated[
-    Header | Setting | Drift | Failure | Trouble | ClauseResult | Reached | Totals | End, Field(discriminator="part")
-]
-PART: Final[TypeAdapter[Header | Setting | Drift | Failure | Trouble | ClauseResult | Reached | Totals | End]] = (
-    TypeAdapter(Part)
-)
+Line: TypeAlias = Header | Setting | Drift | Failure | Trouble | ClauseResult | Reached | Driven | Totals | End
+Part: TypeAlias = Annotated[Line, Field(discriminator="part")]
+PART: Final[TypeAdapter[Line]] = TypeAdapter(Part)
 """Any line of a report."""
 
 
@@ -41,7 +39,7 @@ def render(run: Run) -> str:
     return "".join(f"{PART.dump_json(part).decode()}\n" for part in _parts(run))
 
 
-def _parts(run: Run) -> Iterator[Header | Setting | Drift | Failure | Trouble | ClauseResult | Reached | Totals | End]:
+def _parts(run: Run) -> Iterator[Line]:
     yield run.header
     for report in run.reports:
         yield report.setting
@@ -51,6 +49,8 @@ def _parts(run: Run) -> Iterator[Header | Setting | Drift | Failure | Trouble | 
         yield from report.clauses
         if report.reached is not None:
             yield report.reached
+        if report.driven is not None:
+            yield report.driven
         yield report.totals
     yield run.end
 
@@ -78,7 +78,7 @@ def read(text: str, *, where: str) -> Run:
     return Run(header=parts[0], reports=tuple(reports), end=parts[-1])
 
 
-_Of: TypeAlias = Setting | Drift | Failure | Trouble | ClauseResult | Reached | Totals
+_Of: TypeAlias = Setting | Drift | Failure | Trouble | ClauseResult | Reached | Driven | Totals
 _WRITTEN: Final = "name a file that `probate check --report FILE` has written to its end"
 
 
@@ -101,5 +101,6 @@ def _report(parts: list[_Of], totals: Totals, where: str) -> Report:
         troubles=tuple(part for part in parts if isinstance(part, Trouble)),
         clauses=tuple(part for part in parts if isinstance(part, ClauseResult)),
         reached=next((part for part in parts if isinstance(part, Reached)), None),
+        driven=next((part for part in parts if isinstance(part, Driven)), None),
         totals=totals,
     )

@@ -18,12 +18,14 @@ from probate_conformance.render.style import Ink, Style
 from probate_conformance.report import (
     TIME_UP,
     ClauseResult,
+    Driven,
     Failure,
     Header,
     Reached,
     Replayed,
     Report,
     Run,
+    Setting,
     Share,
     Totals,
     Trouble,
@@ -105,6 +107,8 @@ def _report(report: Report, style: Style, verbose: bool) -> Iterator[str]:
         if report.reached is not None:
             yield ""
             yield from _reached(report.reached, style, verbose)
+    if report.driven is not None:
+        yield from _driven(report.driven, report.setting, style)
     yield ""
     yield from _totals(report, style)
 
@@ -115,7 +119,8 @@ def _setting(report: Report, style: Style) -> Iterator[str]:
     is_called = manifest is not None and manifest.name != setting.backend
     called = f" ({printable(manifest.name)} {printable(manifest.version)})" if manifest and is_called else ""
     asked = [f"edition {setting.edition}", f"profile {setting.profile}", f"seed {setting.seed}"]
-    many = _many(setting.cases, "trace") + (f" x {setting.schedules} schedules" if setting.schedules > 1 else "")
+    tour = f" and the tour {setting.tour}" if setting.tour else ""
+    many = _many(setting.cases, "trace") + tour + (f" x {setting.schedules} schedules" if setting.schedules > 1 else "")
     if setting.seconds is not None:
         many = f"{_many(report.totals.traces, 'trace')} in {setting.seconds:g} s"
     asked.append(many)
@@ -322,6 +327,16 @@ def _reached(reached: Reached, style: Style, verbose: bool) -> Iterator[str]:
         done, void = (sum(getattr(share, name) for share in reached.items.values()) for name in ("done", "void"))
         parts.append(f"{_share(Share(done=done, void=void))} items carried out")
     yield f"  {style.ink(style.separator.join(parts), Ink.DIM)}"
+
+
+def _driven(driven: Driven, setting: Setting, style: Style) -> Iterator[str]:
+    items = "one item" if driven.burst == 1 else f"up to {driven.burst} items"
+    under = f", under {setting.schedules} schedules each" if setting.schedules > 1 else ""
+    said = (
+        f"{driven.driven:,} of {driven.transitions:,} transitions of the settled model driven "
+        f"(tour {driven.tour}: {driven.states:,} states at rest, bursts of {items}){under}"
+    )
+    yield from (f"  {style.ink(line.strip(), Ink.DIM)}" for line in wrapped(said, 2))
 
 
 def _share(share: Share) -> str:

@@ -216,7 +216,7 @@ PLANTED: list[tuple[str, Plant, Bound, str]] = [
     ("L1", keeps_a_step_open, BOUND, "create settle send"),
     ("L2", skips_a_record, BOUND, "create settle send"),
     ("L3", queues_twice, BOUND, "create settle send"),
-    ("L4", queues_at_the_head, BOUND, "create settle send send settle"),
+    ("L4", queues_at_the_head, BOUND, "create settle send send"),
     ("L5", marks_an_idle_agent, BOUND, "create settle"),
     ("L6", fires_before_it_announces, BOUND, "create settle send hold"),
     ("L7", keeps_the_signal_armed, BOUND, "create settle send"),
