@@ -20,7 +20,7 @@ PROFILES = ("core", "sessions", "fibers", "tasks", "bridge", "subagents", "acp")
 
 OP_NAMES = (
     "create", "resume", "abort", "withdraw", "send", "steer", "inject", "cancel", "await_idle", "dispose",
-    "unload_owner", "load_owner", "unload_provider", "load_provider", "look",
+    "unload_owner", "load_owner", "unload_provider", "load_provider", "look", "crash", "reload", "stored",
     "plug", "unplug", "restart", "effect", "provide", "end_effect", "use",
 )  # fmt: skip
 """All ops by the name that items carry."""

@@ -16,7 +16,7 @@ from probate_conformance.generation import Palette
 from probate_conformance.manifest import Manifest
 from probate_conformance.report import Reached, Share
 from probate_model.alphabet.editions import EDITION_2026_06, Choice, ClosingFlush, Edition, Wake
-from probate_model.windows import FiberWindow, Window
+from probate_model.windows import FiberWindow, SessionsWindow, Window
 
 _ENDED: Final = ("dispose", "withdraw")
 _HEARD: Final = ("react",)
@@ -42,6 +42,25 @@ CORE: Final[Mapping[StrEnum, Needs]] = MappingProxyType(
 )
 """What it takes to reach each window: of each of these, one op, gate, feature or event that a backend claims."""
 
+_CRASH: Final = (("crash",), ("send", "inject"))
+
+SESSIONS: Final[Mapping[StrEnum, Needs]] = MappingProxyType(
+    {
+        SessionsWindow.TWO_RESUMES: (("resume",), ("load",), ("crash", "dispose", "withdraw", "unload_owner")),
+        SessionsWindow.PUBLISHED_WHILE_LOADING: (("resume",), ("create",), ("load",)),
+        SessionsWindow.ENDED_WHILE_LOADING: (("resume",), ("load",), ("withdraw", "unload_owner", "unload_provider")),
+        SessionsWindow.REFUSED_FLUSH: (("create",), ("send", "inject")),
+        SessionsWindow.STALE_RESUME: (("resume",), ("setup",), ("send", "inject")),
+        SessionsWindow.ENDED_UNSAVED: (_ENDED, ("send", "inject"), ("flush",)),
+        SessionsWindow.RELOAD_IN_TURN: (("reload",), ("send",), _TURN),
+        SessionsWindow.CRASH_IN_TURN: (("crash",), ("send",), _TURN),
+        SessionsWindow.CRASH_UNSAVED: (*_CRASH, ("flush",)),
+        SessionsWindow.CRASH_WHILE_LOADING: (*_CRASH, ("resume",), ("load",)),
+        SessionsWindow.OPEN_LOG: (*_CRASH, ("resume",)),
+        SessionsWindow.TORN_LOG: (*_CRASH, ("resume",)),
+    }
+)
+
 FIBERS: Final[Mapping[StrEnum, Needs]] = MappingProxyType(
     {
         FiberWindow.DISPOSE_WHILE_LOADING: (("unplug",), ("plug",)),
@@ -59,7 +78,9 @@ FIBERS: Final[Mapping[StrEnum, Needs]] = MappingProxyType(
 )
 """The same of profile ``fibers``."""
 
-NEEDS: Final[Mapping[str, Mapping[StrEnum, Needs]]] = MappingProxyType({"core": CORE, "fibers": FIBERS})
+NEEDS: Final[Mapping[str, Mapping[StrEnum, Needs]]] = MappingProxyType(
+    {"core": CORE, "sessions": SESSIONS, "fibers": FIBERS}
+)
 """By profile, its windows and what it takes to reach each."""
 
 

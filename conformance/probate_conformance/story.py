@@ -41,6 +41,7 @@ from probate_model.alphabet.items import (
     Settle,
     Throw,
 )
+from probate_model.alphabet.names import AgentRef, Label
 from probate_model.alphabet.ops import (
     Abort,
     AwaitIdle,
@@ -63,6 +64,7 @@ from probate_model.alphabet.ops import (
     Withdraw,
 )
 from probate_model.alphabet.rooms import InRoom
+from probate_model.alphabet.sessions import Crash, Reload, Stored, StoredLog
 from probate_model.worlds import Divergence, Reason
 
 
@@ -122,8 +124,12 @@ def _op_line(op: Op) -> str:
             return f"{op.item.split('_')[0]} owner {op.owner} -> {op.label}"
         case UnloadProvider() | LoadProvider():
             return f"{op.item.split('_')[0]} provider -> {op.label}"
-        case Look():
-            return f"look -> {op.label}"
+        case Look() | Reload():
+            return f"{op.item} -> {op.label}"
+        case Stored():
+            return f"stored {op.id!r} -> {op.label}"
+        case Crash():
+            return f"crash, tail {op.tail}, restart {op.restart} -> {op.label}"
         case Plug():
             extras = [f"inject {', '.join(op.inject)}"] if op.inject else []
             extras += [f"provides {', '.join(op.provides)}"] if op.provides else []
@@ -168,9 +174,21 @@ def _outcome(outcome: Settlement) -> str:
         case Returned(None):
             return "returned"
         case Returned(value):
-            return f"returned {snapshot_line(value) if isinstance(value, Snapshot) else value}"
+            return f"returned {_value_line(value)}"
         case Raised(code):
             return f"raised {code}"
+
+
+def _value_line(value: AgentRef | Label | Snapshot | StoredLog | None) -> str:
+    match value:
+        case None:
+            return "nothing"
+        case Snapshot():
+            return snapshot_line(value)
+        case StoredLog():
+            return f"{value.stored} records{', a turn open' if value.open else ''}"
+        case _:
+            return value
 
 
 def _values(part: object, *without: str) -> str:

@@ -65,8 +65,9 @@ from probate_model.alphabet.ops import (
     UnloadProvider,
     Withdraw,
 )
+from probate_model.alphabet.sessions import Crash, Reload, Stored
 
-MODELLED_PROFILES: Final = ("core", "fibers")
+MODELLED_PROFILES: Final = ("core", "sessions", "fibers")
 """The profiles whose rules the model has."""
 
 EVENT_CLASSES: Final = {cls.__dataclass_fields__["event"].default: cls for cls in get_args(HeardEvent)}
@@ -74,6 +75,10 @@ EVENT_CLASSES: Final = {cls.__dataclass_fields__["event"].default: cls for cls i
 
 _EVENT_FIELDS: Final = {kind: {field.name for field in fields(cls)} - {"event"} for kind, cls in EVENT_CLASSES.items()}
 _RECORD_FIELDS: Final = {field.name for cls in get_args(Record) for field in fields(cls)}
+_PROFILES: Final[dict[type[Op], str]] = dict.fromkeys((Resume, Crash, Reload, Stored), "sessions")
+"""The ops of later profiles."""
+_GATE_PROFILES: Final = {GateKind.LOAD: "sessions"}
+"""The gates of later profiles."""
 _ON_AGENT: Final = (Send, Steer, Inject, Cancel, AwaitIdle, Dispose)
 
 
@@ -96,6 +101,13 @@ def _check_items(items: tuple[Item, ...]) -> tuple[Item, ...]:
 
 def _is_empty(names: tuple[str, ...]) -> bool:
     return not names
+
+
+def _profile_of(item: Item) -> Iterator[tuple[str, str]]:
+    """Give what of an item belongs to a later profile, and to which."""
+    yield from ((op.item, _PROFILES[type(op)]) for op in ops_of(item) if type(op) in _PROFILES)
+    if isinstance(item, Plan | Hold | Release | Open) and item.gate.kind in _GATE_PROFILES:
+        yield f"gate {item.gate.kind}", _GATE_PROFILES[item.gate.kind]
 
 
 class Trace(BaseModel):
@@ -125,6 +137,14 @@ class Trace(BaseModel):
             for item in self.items:
                 if any(isinstance(op, Cancel) and op.cause is Cause.HOOK for op in ops_of(item)):
                     raise ValueError(f"edition {self.edition} has no cancel by 'hook'")
+        return self
+
+    @model_validator(mode="after")
+    def _check_profile(self) -> Self:
+        for number, item in enumerate(self.items, start=1):
+            for what, profile in _profile_of(item):
+                if profile != self.profile:
+                    raise ValueError(f"item {number}: {what} belongs to profile {profile!r}, not {self.profile!r}")
         return self
 
     def bursts(self) -> list[tuple[BurstItem, ...]]:
@@ -175,8 +195,8 @@ def faults(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
                 yield number, f"{label!r} can't be a label; it has a meaning of its own"
             labels.add(label)
         for op in ops_of(item):
-            if isinstance(op, Resume):
-                yield number, "resume belongs to profile 'sessions', whose rules are not modelled yet"
+            if isinstance(item, React) and isinstance(op, Crash):
+                yield number, "a crash can't be in a reaction: nobody would go on with the dispatch"
             if not isinstance(item, React) and THIS in _names(op):
                 yield number, "'this' means something only in a reaction"
             if isinstance(op, Send | Steer | Inject) and op.text != BAD_TEXT:
@@ -241,8 +261,6 @@ def _reaction_faults(item: React) -> Iterator[str]:
 
 def _gate_faults(item: Plan | Hold | Release | Open) -> Iterator[str]:
     kind = item.gate.kind
-    if kind is GateKind.LOAD:
-        yield "the gate 'load' belongs to profile 'sessions', whose rules are not modelled yet"
     outcomes = item.outcomes if isinstance(item, Plan) else (item.outcome,) if isinstance(item, Release) else ()
     for outcome in outcomes:
         if not knows(kind, outcome):
@@ -252,7 +270,7 @@ def _gate_faults(item: Plan | Hold | Release | Open) -> Iterator[str]:
 def dangling(trace: Trace) -> Iterator[tuple[int, str]]:
     """Find references to what no item of the trace makes: in a file they are a mistake, in a shrunk trace just void."""
     ops = [op for item in trace.items for op in ops_of(item)]
-    made = {op.label for op in ops if isinstance(op, Create | Plug | AddEffect | Provide)}
+    made = {op.label for op in ops if isinstance(op, Create | Resume | Plug | AddEffect | Provide)}
     made |= {body_effect(op.label, place) for op in ops if isinstance(op, Plug) for place in range(len(op.effects))}
     owners = {*trace.world.owners, *(op.label for op in ops if isinstance(op, Plug))}
     for number, item in enumerate(trace.items, start=1):

@@ -22,6 +22,7 @@ from probate_model.alphabet.ops import (
     ByOwner,
     Create,
     CreationSignal,
+    Resume,
     Setup,
     Withdraw,
 )
@@ -41,20 +42,20 @@ _WITHDRAWN = demand("CALL-02")
 
 def create(run: Run, op: Create) -> bool:
     """Carry out the begin of the op: refuse, or start a private transaction."""
-    origin = _origin(run, op)
+    origin = origin_of(run, op)
     if origin is None:
         return False
     if not publication.owner_active(run, origin):
-        _refuse(run, op.label, Refusal.OWNER_INACTIVE, "CREATE-02")
+        refuse(run, op.label, Refusal.OWNER_INACTIVE, "CREATE-02")
     elif not run.provider.active:
-        _refuse(run, op.label, Refusal.PROVIDER_INACTIVE, "CREATE-03")
+        refuse(run, op.label, Refusal.PROVIDER_INACTIVE, "CREATE-03")
     elif op.signal is CreationSignal.PRE_ABORTED:
-        _refuse(run, op.label, Refusal.ABORTED, "CREATE-04")
+        refuse(run, op.label, Refusal.ABORTED, "CREATE-04")
     elif registry.holds_session(run, op.id):
         if not any(run[label].id == op.id for label in run.registry):
             run.mark("window", Window.REUSE_BETWEEN_DETACHES)
         kept = run.edition.id_free is IdFree.AFTER_SCOPE and registry.unwinds(run, op.id)
-        _refuse(run, op.label, Refusal.ID_EXISTS, "REGISTRY-04" if kept else "CREATE-05")
+        refuse(run, op.label, Refusal.ID_EXISTS, "REGISTRY-04" if kept else "CREATE-05")
     else:
         provider = run.provider.incarnation
         agent = Agent(op.label, op.id, origin, provider, op.setup, op.cleanup, op.signal)
@@ -63,7 +64,8 @@ def create(run: Run, op: Create) -> bool:
     return True
 
 
-def _origin(run: Run, op: Create) -> Origin | None:
+def origin_of(run: Run, op: Create | Resume) -> Origin | None:
+    """Give on whose behalf a creation is made; none if the reference is not bound."""
     match op.by:
         case ByOwner(name):
             owner = next((owner for owner in run.owners if owner.name == name), None)
@@ -73,7 +75,8 @@ def _origin(run: Run, op: Create) -> Origin | None:
             return None if parent is None else Origin(None, 0, parent.label)
 
 
-def _refuse(run: Run, call: Label, refusal: Refusal, clause: str) -> None:
+def refuse(run: Run, call: Label, refusal: Refusal, clause: str) -> None:
+    """Let a creation raise that has not begun anything."""
     run.owe(call, Raised(code(refusal)), clause)
 
 

@@ -19,6 +19,7 @@ from probate_model.alphabet.gates import FAIL, GateKind
 from probate_model.alphabet.names import Label
 from probate_model.clauses import demand
 from probate_model.run import Run
+from probate_model.sessions import keeping
 from probate_model.world import Agent, Flush
 
 _CLOSING = demand("FLUSH-01", upto="FLUSH-04")
@@ -37,6 +38,7 @@ def is_due(run: Run, label: Label) -> bool:
 def begin(run: Run, label: Label, *, closing: bool) -> None:
     """Call the flush listeners."""
     agent = run[label]
+    keeping.promise(run, label, agent.records)
     run.emit(label, Flushed(agent.ref, agent.records), _CLOSING if closing else _INJECTED)
     if closing:
         _arrive(run, label, closing=True)
@@ -46,7 +48,8 @@ def begin(run: Run, label: Label, *, closing: bool) -> None:
 
 def _arrive(run: Run, label: Label, *, closing: bool) -> None:
     arrival = run.arrive(GateKind.FLUSH, label)
-    run.update(label, flushes=(*run[label].flushes, Flush(closing, arrival.outcome)))
+    outcome = keeping.arrived(run, label, arrival.outcome)
+    run.update(label, flushes=(*run[label].flushes, Flush(closing, outcome)))
 
 
 def enter(run: Run, label: Label) -> None:
@@ -70,9 +73,11 @@ def end(run: Run, label: Label, *, closing: bool) -> bool:
     flushes = run[label].flushes
     position = next(i for i, flush in enumerate(flushes) if flush.closing is closing and flush.outcome)
     run.update(label, flushes=(*flushes[:position], *flushes[position + 1 :]))
+    keeping.ended(run, label, flushes[position].outcome)
     failed = flushes[position].outcome == FAIL
     if failed:
-        run.emit(label, AgentError(run[label].ref, 0, ErrorSource.FLUSH), _FAILED)
+        due = keeping.failure_demand(run, label, _FAILED)
+        run.emit(label, AgentError(run[label].ref, 0, ErrorSource.FLUSH), due)
     return failed
 
 

@@ -21,6 +21,7 @@ from probate_model.alphabet.ops import AwaitIdle
 from probate_model.clauses import demand
 from probate_model.references import on_agent
 from probate_model.run import Run
+from probate_model.sessions import keeping
 from probate_model.world import Driver
 
 _IDLE = demand("IDLE-01", edge="FLUSH-03")
@@ -54,7 +55,8 @@ def become_idle(run: Run, label: Label, *, after_failed_flush: bool = False) -> 
     run.update(label, waiters=agent.waiters[len(freed) :], status=Status.IDLE)
     if agent.status is Status.RUNNING:
         due = _IDLE if run.edition.closing_flush is ClosingFlush.IN_TURN else _IDLE_UNFLUSHED
-        run.emit(label, StatusChanged(agent.ref, Status.IDLE), _IDLE_AFTER_FAILED_FLUSH if after_failed_flush else due)
+        due = keeping.idle_demand(run, label, _IDLE_AFTER_FAILED_FLUSH if after_failed_flush else due)
+        run.emit(label, StatusChanged(agent.ref, Status.IDLE), due)
     for waiter in freed:
         run.owe(waiter, CallReturned(), "IDLE-02")
 

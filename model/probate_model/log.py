@@ -17,12 +17,16 @@ from probate_model.alphabet.editions import DisposedStatus
 from probate_model.alphabet.events import Logged, Record
 from probate_model.alphabet.names import Label
 from probate_model.clauses import Demand
+from probate_model.rooms import NO_ROOMS
 from probate_model.run import Run
+from probate_model.sessions import keeping
 
 
 def append(run: Run, label: Label, record: Record, demand: Demand) -> None:
     """Commit a record to the log of the agent and announce it."""
     agent = run[label]
+    if run.rooms is not NO_ROOMS:
+        demand = keeping.logged(run, label, record, demand)
     run.update(label, records=agent.records + 1)
     if run.edition.disposed_status is DisposedStatus.NO and label not in run.sessions:
         return

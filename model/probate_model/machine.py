@@ -33,8 +33,10 @@ from probate_model.alphabet.items import BurstItem, Hold, Open, Plan, React, Rel
 from probate_model.alphabet.names import Label
 from probate_model.clauses import demand_of
 from probate_model.fibers.room import ROOM as FIBERS
-from probate_model.rooms import NO_ROOMS, Inside, Room
+from probate_model.rooms import NO_ROOMS, Inside, Room, Rooms
 from probate_model.run import Expected, Outcome, Run, Silence
+from probate_model.sessions import keeping
+from probate_model.sessions import room as sessions
 from probate_model.world import (
     Agent,
     Driver,
@@ -78,7 +80,7 @@ _BEGINS: dict[type[ops.Op], Callable[[Run, Any], bool]] = {
 }
 
 
-ROOMS: Final[tuple[Room, ...]] = (FIBERS,)
+ROOMS: Final[tuple[Room, ...]] = (sessions.ROOM, FIBERS)
 """The later profiles; see ``rooms``."""
 
 _ROOM_OF: Final = {room.profile: room for room in ROOMS}
@@ -117,6 +119,8 @@ def apply(world: World, item: BurstItem) -> Outcome:
 
 def carry_out(run: Run, item: BurstItem) -> bool:
     """Carry out the synchronous part of an item in a run; false if the item is void."""
+    if run.rooms.sessions is not None and run.rooms.sessions.down:
+        return False
     match item:
         case React():
             run.listeners = (*run.listeners, Listener(item, item.nth - 1))
@@ -167,6 +171,7 @@ def _release(run: Run, gate: Gate, outcome: GateOutcome) -> bool:
         return False
     if kind is GateKind.FLUSH:
         position = next(i for i, flush in enumerate(agent.flushes) if flush.outcome is None)
+        outcome = keeping.released(run, label, outcome)
         ended = Flush(agent.flushes[position].closing, outcome)
         run.update(label, flushes=(*agent.flushes[:position], ended, *agent.flushes[position + 1 :]))
     else:
@@ -324,6 +329,11 @@ class Walk:
     def agents(self) -> Sequence[Agent]:
         """Its agents."""
         return self._run.agents
+
+    @property
+    def rooms(self) -> Rooms:
+        """Its rooms."""
+        return self._run.rooms
 
     @property
     def due(self) -> Sequence[Due]:

@@ -21,12 +21,14 @@ from probate_model.alphabet.refusals import Refusal, code
 from probate_model.clauses import Demand, demand
 from probate_model.deactivation import deactivate
 from probate_model.run import Run
+from probate_model.sessions import keeping
 from probate_model.world import Agent, Driver, Origin, Returned, Stage, Teardown
 
 _SESSION_CREATED = demand("PUBLISH-01", edge="CREATE-09", agent="PUBLISH-01")
 _AGENT_CREATED = demand("PUBLISH-02", edge="PUBLISH-02", agent="PUBLISH-02")
 _SESSION_CREATED_AGAIN = demand("REGISTRY-03", edge="CREATE-09", agent="PUBLISH-01")
 _SESSION_STARTED = demand("PUBLISH-03", edge="PUBLISH-03", source="PUBLISH-03")
+_SESSION_RESUMED = demand("PUBLISH-03", edge="PUBLISH-03", source="RESUME-10")
 
 
 def owner_active(run: Run, origin: Origin) -> bool:
@@ -64,7 +66,8 @@ def publish(run: Run, label: Label) -> None:
         driver = run[label].driver
         driver = Driver.PARKED if driver is Driver.NONE else driver
         run.update(label, stage=Stage.LIVE, driver=driver, returned=Returned.SINCE_SETTLE)
-        run.owe(label, CallReturned(run[label].ref), "REGISTRY-03" if again else "CREATE-01")
+        returned = "RESUME-01" if keeping.is_resumed(run, label) else "CREATE-01"
+        run.owe(label, CallReturned(run[label].ref), "REGISTRY-03" if again else returned)
         return
     if veto is not None:
         deactivate(run, label, veto)
@@ -95,7 +98,11 @@ def _announce(run: Run, label: Label, due: Demand) -> Code | None:
         run.silence("PUBLISH-06", run[label], "agent/session-start")
         return veto
     run.update(label, published=True)
-    run.emit(label, SessionStarted(ref, StartSource.STARTUP), _SESSION_STARTED)
+    if keeping.is_resumed(run, label):
+        run.emit(label, SessionStarted(ref, StartSource.RESUME), _SESSION_RESUMED)
+        run.silence("RESUME-07", run[label], "log", broad=True)
+    else:
+        run.emit(label, SessionStarted(ref, StartSource.STARTUP), _SESSION_STARTED)
     _alive(run, label)
     return None
 

@@ -25,7 +25,7 @@ from probate_model.alphabet.gates import FAIL
 from probate_model.alphabet.names import Label
 from probate_model.alphabet.ops import Setup
 from probate_model.machine import Step, enabled, fire
-from probate_model.rooms import Inside
+from probate_model.rooms import Inside, Rooms
 from probate_model.run import Silence
 from probate_model.world import Agent, Driver, Stage, Teardown, Unload, World
 
@@ -33,7 +33,8 @@ from probate_model.world import Agent, Driver, Stage, Teardown, Unload, World
 def hurry(world: World, silences: list[Silence]) -> World:
     """Take every step whose time makes no difference, until none is left."""
     while True:
-        step = next((step for step in enabled(world) if timeless(world.agents, step, world.edition)), None)
+        asked = asks(world.rooms)
+        step = next((step for step in enabled(world) if timeless(world.agents, step, world.edition, asked=asked)), None)
         if step is None:
             return world
         outcome = fire(world, step)
@@ -41,13 +42,18 @@ def hurry(world: World, silences: list[Silence]) -> World:
         world = outcome.world
 
 
-def timeless(agents: Sequence[Agent], step: Step, edition: Edition) -> bool:
-    """Tell whether it makes no difference when an enabled step happens."""
+def timeless(agents: Sequence[Agent], step: Step, edition: Edition, *, asked: bool = False) -> bool:
+    """Tell whether it makes no difference when an enabled step happens.
+
+    :param asked: whether somebody is about to look at what is stored, so that it matters when a flush has ended
+    """
     if step.activity == "settlement" or isinstance(step.subject, Inside):
         return False
     if isinstance(step.subject, Unload):
         return _unload_is_timeless(agents, step.subject)
     agent = next(agent for agent in agents if agent.label == step.subject)
+    if asked and step.activity in ("driver", "flush"):
+        return False
     match step.activity:
         case "creation":
             return agent.failure is not None or (agent.stage is Stage.BEGUN and agent.setup is Setup.PLAIN)
@@ -60,6 +66,11 @@ def timeless(agents: Sequence[Agent], step: Step, edition: Edition) -> bool:
             return _scope_is_timeless(agents, agent, ends_silently=not (last and agent.number))
         case _:
             return False
+
+
+def asks(rooms: Rooms) -> bool:
+    """Tell whether somebody is about to look at what is stored."""
+    return rooms.sessions is not None and bool(rooms.sessions.asked)
 
 
 def _exits(agent: Agent) -> bool:

@@ -22,6 +22,7 @@ from probate_model.alphabet.names import AgentId, Label
 from probate_model.alphabet.ops import Look
 from probate_model.clauses import Demand, demand
 from probate_model.run import Run
+from probate_model.sessions import keeping
 from probate_model.world import Agent, Stage, Teardown, World
 
 _LOOKED = demand("REGISTRY-01", outcome="REGISTRY-01")
@@ -76,6 +77,7 @@ def enter(run: Run, label: Label) -> None:
     """Enter the session, then the agent. Neither is announced."""
     run.sessions = (*run.sessions, label)
     run.registry = (*run.registry, label)
+    keeping.attach(run, label)
 
 
 def detach(run: Run, label: Label) -> None:

@@ -23,6 +23,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from probate_model.sessions.state import Sessions
+
 if TYPE_CHECKING:
     from probate_model.alphabet.gates import Gate, GateKind, GateOutcome
     from probate_model.alphabet.items import WorldSpec
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 class Rooms(NamedTuple):
     """The state of every room, in the order of the profiles; none of a room that the trace does not enter."""
 
+    sessions: Sessions | None = None
     fibers: FibersRoom | None = None
 
 
@@ -44,6 +47,8 @@ NO_ROOMS: Final = Rooms()
 def furnished(profile: str, spec: WorldSpec) -> Rooms:
     """Give the rooms as they are before the first item of a trace of ``profile``."""
     del spec
+    if profile == "sessions":
+        return Rooms(sessions=Sessions())
     if profile != "fibers":
         return NO_ROOMS
     from probate_model.fibers.state import FibersRoom  # noqa: PLC0415 - what a room holds is made of parts of the world

@@ -30,7 +30,7 @@ from probate_model.alphabet.names import AgentId, Code, Label
 from probate_model.alphabet.ops import Op
 from probate_model.alphabet.refusals import thrown
 from probate_model.clauses import Demand, demand
-from probate_model.world import Agent, Due, GateState, Unload, Wait, World
+from probate_model.world import Agent, Due, GateState, Owner, Unload, Wait, World
 
 _CONTAINED = demand("EVENT-01")
 
@@ -198,6 +198,18 @@ class Run:
         self._agents[position] = agent
         self.touched.add(label)
         return agent
+
+    def end_all(self) -> None:
+        """Let everything vanish that ran, and begin anew with all owners and the provider active."""
+        self._agents = []
+        self._places = None
+        self.owners = tuple(Owner(owner.name) for owner in self.owners)
+        self.provider = Owner(None)
+        self.registry = self.sessions = ()
+        self.unloads = ()
+        self.due = ()
+        self.listeners = ()
+        self.gates = ()
 
     def next_number(self, agent_id: AgentId) -> int:
         """Count one more session object of ``agent_id``."""

@@ -34,6 +34,7 @@ from probate_model.clauses import Demand, demand, failure_clause
 from probate_model.deactivation import deactivate
 from probate_model.references import with_handle
 from probate_model.run import Run
+from probate_model.sessions import keeping
 from probate_model.windows import Window
 from probate_model.world import Agent, Driver, Stage, Teardown
 
@@ -192,6 +193,7 @@ def detach_if_drained(run: Run, label: Label) -> None:
     """
     if run.edition.teardown is TeardownOrder.SCOPE_LAST and _drained(run[label]):
         run.update(label, teardown=Teardown.DETACHED)
+        keeping.retire(run, label)
         registry.detach(run, label)
 
 
@@ -221,7 +223,7 @@ def _unwind_scope(run: Run, label: Label) -> None:
         else:
             due = _CLEANUP_FIRST_AFTER_CHILDREN if parent else _CLEANUP_FIRST
         if agent.stage is Stage.FAILED and agent.failure is not None:
-            due = due._replace(clause=failure_clause(agent.failure))
+            due = due._replace(clause=keeping.failure_clause_of(run, label) or failure_clause(agent.failure))
         run.cleanup_began(label, due)
         run.update(label, in_cleanup=run.arrive(GateKind.CLEANUP, label))
     else:
@@ -235,4 +237,5 @@ def _finish(run: Run, label: Label) -> None:
     for caller in agent.disposers:
         run.owe(caller, CallReturned(), "DISPOSE-01")
     if agent.stage is Stage.FAILED and agent.failure is not None:
-        run.owe(label, Raised(agent.failure), failure_clause(agent.failure))
+        run.owe(label, Raised(agent.failure), keeping.failure_clause_of(run, label) or failure_clause(agent.failure))
+    keeping.forget(run, label)

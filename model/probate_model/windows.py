@@ -89,3 +89,44 @@ class FiberWindow(StrEnum):
 
     AGENT_IN_TREE = "unload of a fiber with an agent in a turn"
     """The agent's own order holds inside the fiber's."""
+
+
+@plain
+class SessionsWindow(StrEnum):
+    """The windows of profile ``sessions``."""
+
+    TWO_RESUMES = "two resumes of one id at the load"
+    """Both load privately; one of them will find the id taken."""
+
+    PUBLISHED_WHILE_LOADING = "a resume raced by a publication of its id"
+    """The load returns, and the id is somebody else's by then."""
+
+    ENDED_WHILE_LOADING = "an end during a load"
+    """The owner, the provider or the signal ends a resume whose load has not returned."""
+
+    REFUSED_FLUSH = "a flush of a fresh session under a stored id"
+    """The log under its id is another life's."""
+
+    STALE_RESUME = "a resume whose log has grown since its load"
+    """Another one was resumed, logged and ended in between."""
+
+    ENDED_UNSAVED = "an end with records that no flush has made safe"
+    """The closing flush has failed."""
+
+    RELOAD_IN_TURN = "a reload of the store inside a turn"
+    """The session is the authority over the open turn."""
+
+    CRASH_IN_TURN = "a crash inside a turn"
+    """A turn is open, and nobody lives to close it."""
+
+    CRASH_UNSAVED = "a crash between an append and its flush"
+    """What was logged is not safe yet."""
+
+    CRASH_WHILE_LOADING = "a crash during a load"
+    """The log that was to be loaded must be as before."""
+
+    OPEN_LOG = "a load of a log with an open turn"
+    """The crash was inside a turn, and part of the turn was written."""
+
+    TORN_LOG = "a load of a log with a torn line"
+    """The crash was inside a write."""

@@ -30,6 +30,8 @@ from probate_model.rooms import NO_ROOMS, Rooms, furnished
 class Stage(IntEnum):
     """How far a creation has come."""
 
+    LOADING = -1
+    """A resume: its log is not loaded yet. What it waits for is in the room of profile ``sessions``."""
     BEGUN = 0
     """Prepared privately; its setup has not been entered."""
     IN_SETUP = 1

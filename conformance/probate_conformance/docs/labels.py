@@ -68,6 +68,7 @@ from probate_model.alphabet.ops import (
     Withdraw,
 )
 from probate_model.alphabet.rooms import InRoom
+from probate_model.alphabet.sessions import Crash, Reload, Stored, StoredLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +143,12 @@ class Naming:
                 return _called(f"{op.item.partition('_')[0]} {op.owner}", op.label, "unload")
             case UnloadProvider() | LoadProvider():
                 return _called(f"{op.item.partition('_')[0]} provider", op.label, "unload")
-            case Look():
-                return _called("look", op.label, "look")
+            case Look() | Reload():
+                return _called(str(op.item), op.label, str(op.item))
+            case Stored():
+                return _called(f"stored {op.id}", op.label, "stored")
+            case Crash():
+                return f"crash, {op.tail}"
             case _ if isinstance(op, FiberOp):
                 return item_line(op)
             case _:
@@ -158,6 +163,8 @@ class Naming:
                 return f"{name} returned"
             case Returned(Snapshot() as seen):
                 return f"{name} shows {', '.join(entry.agent for entry in seen.agents) or 'nobody'}"
+            case Returned(StoredLog() as log):
+                return f"{name}: {log.stored} records"
             case Returned(value):
                 return f"{name} returned {value}"
             case Raised(code):

@@ -113,8 +113,8 @@ _INBOX_RECORDS: Final = ("inbox/inserted", "inbox/claimed", "inbox/discarded")
 class Palette:
     """What traces are made of: all that a backend does not leave unclaimed."""
 
-    ops: frozenset[str] = frozenset(OP_NAMES) - {"resume"}
-    gates: frozenset[str] = frozenset(GateKind) - {"load"}
+    ops: frozenset[str] = frozenset(OP_NAMES)
+    gates: frozenset[str] = frozenset(GateKind)
     events: frozenset[str] = frozenset(EVENT_KINDS)
     features: frozenset[str] = frozenset(FEATURES)
 
@@ -144,6 +144,7 @@ class Writer:
     """Writes one trace of profile ``core``, item by item. The writers of later profiles are made from it."""
 
     profile: ClassVar[str] = "core"
+    gates: ClassVar[tuple[tuple[int, GateKind], ...]] = _GATES
 
     random: SplitMix64
     palette: Palette
@@ -343,11 +344,13 @@ class Writer:
 
     def _gate(self) -> Gate:
         """Draw a gate that something may come to: of what is live, or of the creation that is then promised next."""
-        kind = self.random.weighted([(weight, kind) for weight, kind in _GATES if kind in self.palette.gates])
+        kind = self.random.weighted([(weight, kind) for weight, kind in self.gates if kind in self.palette.gates])
         passing: list[Agent]
         match kind:
             case GateKind.SETUP:
                 passing = [agent for agent in self.world.agents if agent.stage is Stage.BEGUN]
+            case GateKind.LOAD:
+                passing = [agent for agent in self.world.agents if agent.stage is Stage.LOADING]
             case GateKind.CLEANUP:
                 passing = [agent for agent in self._live() if agent.cleanup]
             case _:

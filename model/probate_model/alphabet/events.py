@@ -15,6 +15,7 @@ from probate_model.alphabet.members import plain
 from probate_model.alphabet.names import AgentRef, Code, Label, Text
 from probate_model.alphabet.ops import Cause
 from probate_model.alphabet.rooms import InRoom
+from probate_model.alphabet.sessions import StoredLog
 
 
 @plain
@@ -244,7 +245,7 @@ class Snapshot:
 class Returned:
     """The call returned: a create with its agent, a look with its snapshot, a use with a provider, or with nothing."""
 
-    value: AgentRef | Label | Snapshot | None = None
+    value: AgentRef | Label | Snapshot | StoredLog | None = None
     settlement: Literal["returned"] = "returned"
 
 

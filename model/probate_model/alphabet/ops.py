@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias
 from probate_model.alphabet.fibers import FiberOp
 from probate_model.alphabet.members import plain
 from probate_model.alphabet.names import AgentId, Label, OwnerName, Text
+from probate_model.alphabet.sessions import SessionsOp
 
 
 @plain
@@ -224,6 +225,7 @@ Op: TypeAlias = (
     | LoadProvider
     | Look
     | FiberOp
+    | SessionsOp
 )
 
 AgentOp: TypeAlias = Send | Steer | Inject | Cancel | AwaitIdle | Dispose

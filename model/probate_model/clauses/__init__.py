@@ -1,6 +1,6 @@
 """The contract as a numbered list: what a clause is (``registry``), and one chapter for each profile."""
 
-from probate_model.clauses import fibers
+from probate_model.clauses import fibers, sessions
 from probate_model.clauses.core import AT_REST, SETTLES_ONCE, failure_clause
 from probate_model.clauses.registry import (
     CLAUSES,
@@ -30,4 +30,5 @@ __all__ = [
     "extra_clause",
     "failure_clause",
     "fibers",
+    "sessions",
 ]

@@ -35,7 +35,7 @@ AT_REST = "REGISTRY-02"
 
 def failure_clause(failure: Code) -> str:
     """Give the clause by which a creation raises its failure."""
-    return _FAILURES.get(failure, "CREATE-08")
+    return FAILURES.get(failure, "CREATE-08")
 
 
 # Calls.
@@ -1021,7 +1021,7 @@ _clause(
     under=(IdFree.AFTER_SCOPE,),
 )
 
-_FAILURES: dict[str, str] = {
+FAILURES: dict[str, str] = {
     Refusal.ABORTED: "CREATE-06",
     Refusal.OWNER_DISPOSED: "CREATE-09",
     Refusal.PROVIDER_INACTIVE: "CREATE-10",

@@ -72,15 +72,16 @@ class _Bound:
 
     :ivar seeded: how many records, from the first, a log may have that is the session's own
     :ivar claimed: whether the log is known to be the session's own
+    :ivar promised: how many records the flushes that have begun are to make safe
     :ivar saved: how many records are safe
     :ivar refusal: why the session may not write, for good
     """
 
-    __slots__ = ("claimed", "refusal", "saved", "seeded", "session")
+    __slots__ = ("claimed", "promised", "refusal", "saved", "seeded", "session")
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.seeded = self.saved = len(session)
+        self.seeded = self.saved = self.promised = len(session)
         self.claimed = False
         self.refusal: LogExists | None = None
 
@@ -98,7 +99,7 @@ class _Bound:
     def _write(self, store: Store, upto: int) -> None:
         session = self.session
         if not self.claimed and store.exists(session.id):
-            self._claim(store)
+            self.claim(store)
         # Whatever a write that fails may leave behind is the session's own.
         self.seeded = max(self.seeded, upto)
         if not self.claimed:
@@ -109,8 +110,11 @@ class _Bound:
         self.claimed = True
         self.saved = max(self.saved, upto)
 
-    def _claim(self, store: Store) -> None:
-        """Take the log as the session's own, if it is."""
+    def claim(self, store: Store) -> None:
+        """Take the log as the session's own, if it is.
+
+        :raises LogExists: if it is not
+        """
         session = self.session
         if self.seeded:
             stored = store.read(session.id)
@@ -215,17 +219,23 @@ class Persistence:
         """Keep a session that has just become live: what it has now is what it began with."""
         self._bound[session.id] = _Bound(session)
 
-    async def flush(self, request: FlushRequest) -> None:
-        """Save what a session's log held when the flush began; it is on the disk when this returns.
+    def flush(self, request: FlushRequest) -> Awaitable[None]:
+        """Save what a session's log holds now; it is on the disk when what is returned has been awaited.
 
-        :raises LogExists: if the log under its id is not the session's own
-        :raises StorageError: if it cannot be written; it is kept, and the next flush tries again
+        It is awaited in a later step. If another flush has begun by then, its records are saved as well.
+
+        :return: raises :class:`LogExists` if the log under the id is not the session's own, and :class:`StorageError`
+            if it cannot be written; the records are kept then, and the next flush tries again
         """
-        session = request.session
-        async with self._turn(session.id):
-            bound = self._bound.get(session.id)
-            if bound is not None and bound.session is session:
-                await self._surely(partial(self._save, bound, request.upto))
+        bound = self._bound.get(request.session.id)
+        if bound is None or bound.session is not request.session:
+            raise StorageError(f"session {request.session.id!r} is not live")
+        bound.promised = max(bound.promised, request.upto)
+        return self._flush(bound)
+
+    async def _flush(self, bound: _Bound) -> None:
+        async with self._turn(bound.session.id):
+            await self._surely(partial(self._save, bound, bound.promised))
 
     async def retire(self, session: Session) -> None:
         """Save what is left of a session whose driver has ended, and let go of it.

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from types import MappingProxyType, TracebackType
 from typing import Final, Literal, Self, TypeVar
 
-from anyio import CancelScope, Event, create_task_group
+from anyio import CancelScope, create_task_group
 from anyio.abc import TaskGroup
 
 from probate_conformance.backends.reference.fibers import FiberSubject
+from probate_conformance.backends.reference.sessions import SessionsSubject
 from probate_conformance.backends.reference.subject import Subject
 from probate_conformance.errors import BackendBroke
 from probate_conformance.loops import HOSTS
@@ -24,7 +25,9 @@ from probate_conformance.wire import Burst, Close, Closed, Command, Conversation
 
 T = TypeVar("T")
 
-SUBJECTS: Final[Mapping[str, type[Subject]]] = MappingProxyType({"core": Subject, "fibers": FiberSubject})
+SUBJECTS: Final[Mapping[str, type[Subject]]] = MappingProxyType(
+    {"core": Subject, "sessions": SessionsSubject, "fibers": FiberSubject}
+)
 """By profile, what carries out its items."""
 
 
@@ -57,26 +60,32 @@ class ReferenceBackend:
 
 
 class _World:
-    """One open world, living in a task of its own."""
+    """One open world, living in a task of its own: a process, and after a crash the next one."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
         self.scope = CancelScope()
-        self.closing = Event()
         self.broke: BaseException | None = None
         self.ended = False
 
     async def live(self) -> None:
         try:
             with self.scope:
-                async with self.subject.runtime, create_task_group() as calls:
-                    self.subject.start(calls)
-                    await self.closing.wait()
-                    self.subject.stop()
-                    calls.cancel_scope.cancel()
+                while True:
+                    subject = self.subject
+                    async with subject.runtime, create_task_group() as calls:
+                        subject.start(calls)
+                        await subject.ended.wait()
+                        subject.stop()
+                        calls.cancel_scope.cancel()
+                    successor = subject.successor()
+                    if successor is None:
+                        break
+                    self.subject = successor
         except Exception as error:
             self.broke = error
         finally:
+            self.subject.clear()
             self.ended = True
 
 
@@ -121,10 +130,10 @@ class _Conversing:
                 return Closed()
 
     async def _burst(self, world: _World, command: Burst) -> Quiet:
-        subject = world.subject
         for item in command.items:
-            subject.begin(item)
+            world.subject.begin(item)
         quiet = await self._quiet(world)
+        subject = world.subject
         subject.bind()
         events, subject.events = subject.events, []
         return Quiet.model_construct(events=tuple(events), snapshot=subject.look(), never=not quiet, unknown=())
@@ -141,7 +150,7 @@ class _Conversing:
         if world is None or world.ended:
             return
         world.subject.gates.open_all()
-        world.closing.set()
+        world.subject.ended.set()
         await self._host.quiet()
         if not world.ended:
             world.scope.cancel()

@@ -7,9 +7,10 @@ awaits it records how it settled.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+import anyio
 from anyio.abc import TaskGroup
 
 import probate_reference as reference
@@ -53,6 +54,7 @@ from probate_model.alphabet.ops import (
     LoadProvider,
     Look,
     Op,
+    Resume,
     Send,
     Setup,
     Steer,
@@ -61,6 +63,7 @@ from probate_model.alphabet.ops import (
     Withdraw,
 )
 from probate_model.run import matches
+from probate_reference.calls import close_unawaited
 
 _UNSTORABLE = "\ud800"
 """A text that can't be stored without loss: what the alphabet's one bad text stands for."""
@@ -71,13 +74,9 @@ class Subject:
 
     def __init__(self, spec: WorldSpec) -> None:
         self.gates = Gates()
-        self.runtime = reference.Runtime(
-            self._model,
-            tools=[reference.FunctionTool("scripted", self._tool)],
-            prepare=self._prepare,
-            flush=[self._flush],
-            report=_ignore,
-        )
+        self.ended = anyio.Event()
+        """Set when the process is to end."""
+        self.runtime = self.make_runtime()
         self.events: list[Event] = []
         self._spec = spec
         self._calls: TaskGroup | None = None
@@ -91,6 +90,45 @@ class Subject:
         self._numbers: dict[str, int] = {}
         self._answers: dict[Label, int] = {}
         self._hearing: list[Callable[[HeardEvent, reference.Agent | None], object]] = []
+        self._cut_off = False
+        self._left: list[Event] = []
+
+    def make_runtime(self) -> reference.Runtime:
+        """Make the runtime, with the scripted bodies in it."""
+        return self.plain_runtime(flush=[self._flush])
+
+    def plain_runtime(
+        self, *, flush: Sequence[reference.Flush] = (), persistence: reference.Persistence | None = None
+    ) -> reference.Runtime:
+        """Make a runtime with the scripted bodies that all profiles have."""
+        return reference.Runtime(
+            self._model,
+            tools=[reference.FunctionTool("scripted", self._tool)],
+            prepare=self._prepare,
+            persistence=persistence,
+            flush=flush,
+            report=_ignore,
+        )
+
+    def crash(self) -> None:
+        """Be cut off: nothing is recorded any more, no reaction acts, and what waits goes on to its end."""
+        self._cut_off = True
+        self._left, self.events = self.events, []
+        self._hearing.clear()
+        self.gates.open_all()
+        self.ended.set()
+
+    def successor(self) -> Subject | None:
+        """Give the process that is started next; none if there is none."""
+        return None
+
+    def inherit(self, dead: Subject) -> None:
+        """Go on with the record of a process that has crashed."""
+        self.events = dead._left
+        self._numbers = dict(dead._numbers)
+
+    def clear(self) -> None:
+        """Remove what the world has left outside of the process."""
 
     def start(self, calls: TaskGroup) -> None:
         """Begin: the runtime is running, and ``calls`` is where pending calls are awaited."""
@@ -143,6 +181,8 @@ class Subject:
         return self._session_refs.get(session) or AgentRef(f"{session.id}#0")
 
     def _record(self, event: reference.Event) -> None:
+        if self._cut_off:
+            return
         agent = event.agent
         if isinstance(event, reference.SessionCreated):
             self._numbers[agent.id] = number = self._numbers.get(agent.id, 0) + 1
@@ -165,7 +205,7 @@ class Subject:
 
         def hear(event: HeardEvent, agent: reference.Agent | None) -> object:
             nonlocal skip, done
-            if done or event.event != item.on.event or not matches(item.on, event):
+            if done or self._cut_off or event.event != item.on.event or not matches(item.on, event):
                 return None
             if skip:
                 skip -= 1
@@ -218,12 +258,14 @@ class Subject:
     def _settled(self, call: Label, outcome: Settlement | None = None) -> None:
         self.events.append(Settled(call, outcome or Returned()))
 
-    def _follow(self, label: Label, call: reference.Call[Any]) -> None:
+    def _follow(self, label: Label, call: Awaitable[Any]) -> None:
         # A world that is being closed is of no interest any more.
         if self._calls is not None:
             self._calls.start_soon(self._settle, label, call)
+        else:
+            close_unawaited(call)
 
-    async def _settle(self, label: Label, call: reference.Call[Any]) -> None:
+    async def _settle(self, label: Label, call: Awaitable[Any]) -> None:
         try:
             value = await call
         except Exception as failure:
@@ -232,6 +274,8 @@ class Subject:
         if isinstance(value, reference.Handle):
             self._handles[label] = value
             self._settled(label, Returned(self._ref(value.agent)))
+        elif isinstance(value, Returned):
+            self._settled(label, value)
         else:
             self._settled(label)
 
@@ -255,7 +299,7 @@ class Subject:
 
     def _op(self, op: Op, this: reference.Agent | None) -> None:
         match op:
-            case Create():
+            case Create() | Resume():
                 self._create(op, this)
             case Abort():
                 found = self._creation(op.creation, this)
@@ -315,7 +359,7 @@ class Subject:
         """Give the owner that a creation is made through."""
         return self.runtime.owner(name)
 
-    def _create(self, op: Create, this: reference.Agent | None) -> None:
+    def _create(self, op: Create | Resume, this: reference.Agent | None) -> None:
         owner: reference.Owner | reference.Fiber | reference.Agent | None
         match op.by:
             case ByOwner(name):
@@ -332,7 +376,8 @@ class Subject:
                 signal.abort()
             else:
                 self._signals[op.label] = signal
-        creation = owner.create(
+        begin = owner.create if isinstance(op, Create) else owner.resume
+        creation = begin(
             op.id,
             setup=self._setup(op.label) if op.setup is Setup.PLAIN else None,
             signal=signal,
@@ -344,6 +389,10 @@ class Subject:
         self._follow(op.label, creation)
 
     # The scripted bodies.
+
+    async def arrive(self, kind: GateKind, agent: reference.Agent) -> GateOutcome | None:
+        """Come to a gate of an agent, where no signal is heard."""
+        return await self.gates.arrive(kind, self._labels[agent])
 
     def _setup(self, label: Label) -> reference.Setup:
         async def setup(_: reference.AgentScope) -> None:
@@ -359,7 +408,7 @@ class Subject:
         return cleanup
 
     async def _flush(self, request: reference.FlushRequest) -> None:
-        outcome = await self.gates.arrive(GateKind.FLUSH, self._labels[request.agent])
+        outcome = await self.arrive(GateKind.FLUSH, request.agent)
         fail_on(FAIL, outcome, "flush")
 
     async def _prepare(self, request: reference.ModelRequest, signal: reference.Signal) -> None:

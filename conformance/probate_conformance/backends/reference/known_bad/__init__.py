@@ -12,6 +12,7 @@ from probate_conformance.backends.reference.known_bad.owners import OWNERS
 from probate_conformance.backends.reference.known_bad.publication import PUBLICATION
 from probate_conformance.backends.reference.known_bad.registry import REGISTRY
 from probate_conformance.backends.reference.known_bad.selftesting import BUDGET, Result, selftest
+from probate_conformance.backends.reference.known_bad.sessions import SESSIONS
 from probate_conformance.backends.reference.known_bad.teardown import TEARDOWN
 from probate_conformance.backends.reference.known_bad.turns import TURNS
 from probate_conformance.backends.reference.known_bad.variant import Loop, Variant
@@ -20,7 +21,7 @@ __all__ = ("BUDGET", "VARIANTS", "Result", "Variant", "backend", "selftest")
 
 VARIANTS: Final[dict[str, Variant]] = {
     variant.name: variant
-    for family in (CANCEL, TURNS, PUBLICATION, TEARDOWN, OWNERS, REGISTRY, FIBERS)
+    for family in (CANCEL, TURNS, PUBLICATION, TEARDOWN, OWNERS, REGISTRY, FIBERS, SESSIONS)
     for variant in family.variants
 }
 

@@ -1,0 +1,1 @@
+"""Profile ``sessions``: logs that survive the process, and agents that go on with them."""

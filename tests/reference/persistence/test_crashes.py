@@ -1,0 +1,35 @@
+"""Real processes are killed, and what they had acknowledged is there afterwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.reference.persistence.crash_child import Order
+from tests.reference.persistence.crashes import GATES, Forge, campaign
+
+
+def test_crashes_are_survived(tmp_path: Path) -> None:
+    count = campaign(tmp_path, 60)
+    assert count.survived == 60
+    assert 3 * count.unsynced >= count.survived, "too few died between a write and its fsync"
+    assert count.power
+    assert count.resumed
+    assert count.records > 1_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_many_crashes_are_survived(tmp_path: Path, seed: int) -> None:
+    assert campaign(tmp_path, 500, seed).survived == 500
+
+
+def test_a_worker_is_killed_at_every_gate_and_operation(tmp_path: Path) -> None:
+    with Forge() as forge:
+        for point in ("write", "torn", "other", *(gate for gate in GATES if gate != "load")):
+            killed = [
+                forge.work(Order(str(tmp_path / f"{point}{seed}"), "asyncio", seed, point, 1, threads=False))["killed"]
+                for seed in range(4)
+            ]
+            assert any(killed), point
