@@ -119,15 +119,15 @@ CHAPTERS: Final = (
         ("RESUME",),
         "A resume is a creation that begins with a stored log. It loads in private, and while it does anything may "
         "happen: its owner may end, and the id may be published by somebody else. Then the agent goes on where the log "
-        "ends, with the next seq and the next turn, and nothing of it is logged again. (Profile `sessions`, as the next "
-        "chapter.)",
+        "ends, with the next seq and the next turn, and nothing of it is logged again. (Profile `sessions`, as the next"
+        " chapter.)",
     ),
     Chapter(
         "What is stored",
         ("STORE",),
         "A live session is the authority over its records; its log is a prefix of them that grows with each flush, and "
-        "nobody else writes it. What a flush has acknowledged outlives the process, however that ends. What a crash has "
-        "left open is closed when the log is loaded, by appending, and never before.",
+        "nobody else writes it. What a flush has acknowledged outlives the process, however that ends. What a crash has"
+        " left open is closed when the log is loaded, by appending, and never before.",
     ),
     Chapter(
         "Plug-ins",
