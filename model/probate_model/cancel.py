@@ -79,10 +79,10 @@ def _mark(run: Run, agent: Agent, cause: StopCause) -> None:
 
 def _sweep(run: Run, agent: Agent, *, parked: bool) -> None:
     """Drop all that is pending."""
-    if agent.woken:
-        run.update(agent.label, woken=False)
     if not (agent.queued or agent.steering):
         return
+    if agent.woken:
+        run.update(agent.label, woken=False)
     clause = "CANCEL-17" if parked else "CANCEL-03" if agent.queued else "CANCEL-10"
     run.update(agent.label, aside=Aside(cancelled=True, swept=clause))
     inbox.discard(run, agent.label, _UNPARKED if parked else _DISCARDED)

@@ -1,5 +1,7 @@
 """Invariants: what holds of every world, and of every stretch between two of them.
 
+Where an edition has another reading of one, that is what it asks for.
+
 These are the invariants of the fact sheet's list that are about the present: what is open, who waits for whom, what
 would happen now. Each function yields one sentence for each breach that it finds, and nothing if the invariant holds.
 ``monitors`` asks the same of what was seen.
@@ -14,10 +16,22 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from probate_model.alphabet.editions import (
+    CancelRequest,
+    DisposedStatus,
+    Edition,
+    IdFree,
+    IdleCancel,
+    QueueEvents,
+    TeardownOrder,
+    Wake,
+)
 from probate_model.alphabet.events import (
     AgentEvent,
     CancelRequested,
     Event,
+    InboxDiscarded,
+    InboxInserted,
     Logged,
     OfNoAgent,
     Queued,
@@ -30,6 +44,7 @@ from probate_model.alphabet.events import (
 )
 from probate_model.alphabet.names import AgentId, Label, OwnerName, Text
 from probate_model.alphabet.ops import ByOwner, Cancel, Create, LoadOwner, LoadProvider
+from probate_model.cancel import is_parked
 from probate_model.machine import Step, apply, enabled, settle
 from probate_model.world import Agent, Driver, Returned, Stage, Teardown, World
 
@@ -43,6 +58,7 @@ _IN_TURN: Final = frozenset(Driver) - {
     Driver.PARKED,
     Driver.FLUSHING,
     Driver.BETWEEN_TURNS,
+    Driver.CLOSED,
     Driver.EXITED,
 }
 _AT_GATE: Final = {Driver.PREPARING, Driver.MODEL, Driver.TOOL}
@@ -50,8 +66,8 @@ _AT_GATE: Final = {Driver.PREPARING, Driver.MODEL, Driver.TOOL}
 
 def pending(agent: Agent) -> list[Text]:
     """Give the texts that an agent has accepted and neither logged nor dropped."""
-    claimed = [agent.prompt] if agent.prompt is not None else []
-    return [*claimed, *agent.queued, *agent.steering]
+    prompt = [agent.prompt] if agent.prompt is not None else []
+    return [*prompt, *agent.claimed, *agent.queued, *agent.steering]
 
 
 def l3_one_place(world: World) -> Iterator[str]:
@@ -67,22 +83,37 @@ def l3_conserved(before: World, after: World, events: Sequence[Event]) -> Iterat
     """
     had = {agent.label: set(pending(agent)) for agent in before.agents}
     for agent in after.agents:
+        if agent.teardown is Teardown.DONE:
+            continue  # where its log is still written to, nobody hears of that
         mine = [event for event in events if not isinstance(event, OfNoAgent) and event.agent == agent.ref]
         accepted = {event.text for event in mine if isinstance(event, Queued)}
         records = [event.record for event in mine if isinstance(event, Logged)]
+        accepted |= {record.text for record in records if isinstance(record, InboxInserted)}
         logged = {record.text for record in records if isinstance(record, UserMessage)}
         known = had.get(agent.label, set()) | accepted
         has = set(pending(agent))
         yield from (f"L3: {text} of {agent.label} comes from nowhere" for text in (has | logged) - known)
         yield from (f"L3: {text} of {agent.label} is logged and still pending" for text in has & logged)
         lost = known - has - logged
-        if lost and agent.status is not Status.DISPOSED and not any(map(_drops, mine)):
+        if lost and not _ends(agent) and not any(map(_drops, mine)) and not _drops_silently(after.edition):
             yield f"L3: {', '.join(sorted(lost))} of {agent.label} is lost"
 
 
 def _drops(event: AgentEvent) -> bool:
     """Tell whether pending work may be gone after an event: after a cancel, and at the end of a turn it had claimed."""
-    return isinstance(event, CancelRequested) or (isinstance(event, Logged) and isinstance(event.record, TurnEnd))
+    if isinstance(event, Logged):
+        return isinstance(event.record, TurnEnd | InboxDiscarded)
+    return isinstance(event, CancelRequested)
+
+
+def _drops_silently(edition: Edition) -> bool:
+    """Tell whether a cancel is not seen at all that drops what is pending."""
+    silent = edition.cancel_requested is CancelRequest.SILENT
+    return silent and edition.queue_events is QueueEvents.QUEUED
+
+
+def _ends(agent: Agent) -> bool:
+    return agent.teardown is not Teardown.NONE
 
 
 def l4_fifo(before: World, after: World) -> Iterator[str]:
@@ -110,10 +141,16 @@ def l5_idle_cancel(world: World) -> Iterator[str]:
         if agent.returned is Returned.BOUND:
             after, events = _cancelled(world, agent)
             announced = any(isinstance(event, CancelRequested) for event in events)
-            if announced != bool(agent.armed or agent.queued or agent.steering):
+            finds = bool(agent.armed or ((agent.queued or agent.steering) and not _spared(world.edition, agent)))
+            if announced != (finds and world.edition.cancel_requested is CancelRequest.ANNOUNCED):
                 yield f"L5: a cancel of {agent.label} is announced, or finds something, but not both"
-            elif not announced and (after != world or len(events) != 1):
+            elif not finds and (after != world or len(events) != 1):
                 yield f"L5: a cancel of {agent.label} finds nothing and changes something"
+
+
+def _spared(edition: Edition, agent: Agent) -> bool:
+    """Tell whether a cancel leaves what is pending, since it is parked."""
+    return edition.idle_cancel is IdleCancel.SILENT and is_parked(agent)
 
 
 def l6_cancel(world: World) -> Iterator[str]:
@@ -121,19 +158,28 @@ def l6_cancel(world: World) -> Iterator[str]:
     for agent in world.agents:
         if agent.returned is Returned.BOUND:
             after, events = _cancelled(world, agent)
-            yield from (f"L6: {breach} of {agent.label}" for breach in l6_order(events))
+            seen = [event for event in events if not _is_discard(event)]
+            announced = world.edition.cancel_requested is CancelRequest.ANNOUNCED
+            yield from (f"L6: {breach} of {agent.label}" for breach in l6_order(seen, announced=announced))
             left = next(other for other in after.agents if other.label == agent.label)
-            if left.queued or left.steering:
+            if (left.queued or left.steering) and not _spared(world.edition, agent):
                 yield f"L6: a cancel of {agent.label} leaves something pending"
 
 
-def l6_order(events: Sequence[Event]) -> Iterator[str]:
-    """L6 of the events of one cancel with nobody listening: the announcement, the signal, the settlement."""
+def _is_discard(event: Event) -> bool:
+    return isinstance(event, Logged) and isinstance(event.record, InboxDiscarded)
+
+
+def l6_order(events: Sequence[Event], *, announced: bool = True) -> Iterator[str]:
+    """L6 of the events of one cancel with nobody listening: the announcement, the signal, the settlement.
+
+    :param announced: whether a cancel is announced in this edition
+    """
     order = [CancelRequested, Signalled, Settled]
     places = [next((place for place, kind in enumerate(order) if isinstance(event, kind)), -1) for event in events]
     if places != sorted(set(places)) or -1 in places or places[-1:] != [2]:
         yield f"the cancel shows {', '.join(event.event for event in events)}"
-    if 1 in places and 0 not in places:
+    if 1 in places and 0 not in places and announced:
         yield "an unannounced cancel fires the signal"
 
 
@@ -151,11 +197,15 @@ def l7_one_driver(world: World) -> Iterator[str]:
 def l8_status(world: World) -> Iterator[str]:
     """L8 forbids a turn of an agent that is idle, and a disposed agent whose teardown has not begun."""
     for agent in world.agents:
-        if agent.driver in _IN_TURN | {Driver.FLUSHING, Driver.BETWEEN_TURNS} and agent.status is Status.IDLE:
+        if (
+            agent.driver in _IN_TURN | {Driver.FLUSHING, Driver.BETWEEN_TURNS, Driver.CLOSED}
+            and agent.status is Status.IDLE
+        ):
             yield f"L8: {agent.label} is idle, and its driver is {agent.driver.name}"
         if agent.driver is Driver.PARKED and agent.status is Status.RUNNING:
             yield f"L8: {agent.label} is running, and its driver is parked"
-        if (agent.status is Status.DISPOSED) != (agent.teardown > Teardown.ASKED):
+        disposed = agent.teardown > Teardown.ASKED and world.edition.disposed_status is DisposedStatus.YES
+        if (agent.status is Status.DISPOSED) != disposed:
             yield f"L8: {agent.label} is {agent.status.value}, and its teardown is {agent.teardown.name}"
 
 
@@ -176,7 +226,8 @@ def l10_pairs(world: World) -> Iterator[str]:
         yield f"L10: the agents are {', '.join(world.registry)}, and the sessions {', '.join(world.sessions)}"
     for agent in world.agents:
         entered = agent.label in world.registry
-        due = agent.number > 0 and agent.teardown < Teardown.DETACHED
+        last = world.edition.teardown is TeardownOrder.SCOPE_FIRST
+        due = agent.number > 0 and agent.teardown < (Teardown.DONE if last else Teardown.DETACHED)
         if entered != due:
             yield f"L10: {agent.label} is {'' if entered else 'not '}entered, at {agent.stage.name}"
 
@@ -202,8 +253,9 @@ def l12_no_zombie(before: World, after: World) -> Iterator[str]:
 def l24_waiters(world: World) -> Iterator[str]:
     """L24 forbids a waiter of an agent that has nothing to do, and one of a driver that has exited."""
     for agent in world.agents:
-        busy = agent.status is Status.RUNNING or agent.queued or agent.marker
-        if agent.waiters and not busy:
+        busy = agent.status is Status.RUNNING or agent.wakes or agent.marker
+        looks = world.edition.wake is Wake.WITHIN_SEND  # then it is up to the waiter to see that
+        if agent.waiters and not busy and not looks:
             yield f"L24: {', '.join(agent.waiters)} wait for {agent.label}, which is {agent.status.value}"
         if agent.waiters and agent.status is Status.DISPOSED:
             yield f"L24: {', '.join(agent.waiters)} wait for {agent.label} to be idle, and it is disposed"
@@ -221,7 +273,8 @@ def l25_disposers(world: World) -> Iterator[str]:
 def l26_claimed(world: World) -> Iterator[str]:
     """L26, at rest: forbids an agent that takes input, is parked, and has something pending or a marker left."""
     for agent in world.agents:
-        if agent.driver is Driver.PARKED and agent.status is not Status.DISPOSED and (pending(agent) or agent.marker):
+        left = agent.wakes or agent.marker or (bool(pending(agent)) and not is_parked(agent))
+        if agent.driver is Driver.PARKED and agent.status is not Status.DISPOSED and left:
             yield f"L26: {agent.label} is parked, with {', '.join(pending(agent)) or 'a marker'}"
 
 
@@ -237,6 +290,9 @@ def l28_free_ids(world: World) -> Iterator[str]:
     """L28, at rest: forbids that an id which nobody holds can't be created, and that one which is held can."""
     ids = {agent.label: agent.id for agent in world.agents}
     held = {ids[label] for label in world.sessions}
+    if world.edition.id_free is IdFree.AFTER_SCOPE:
+        unwinding = (Teardown.DETACHED, Teardown.SCOPE)
+        held |= {agent.id for agent in world.agents if agent.number and agent.teardown in unwinding}
     for name in dict.fromkeys(ids.values()):
         made = _creates(world, name)
         if made == (name in held):

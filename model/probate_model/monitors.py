@@ -14,6 +14,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from probate_model.alphabet.editions import (
+    EDITION_2026_06,
+    CancelRequest,
+    DisposedStatus,
+    Edition,
+    IdFree,
+    QueueEvents,
+    UserMessagePlace,
+)
 from probate_model.alphabet.events import (
     AgentCreated,
     AgentDisposed,
@@ -26,6 +35,7 @@ from probate_model.alphabet.events import (
     InboxClaimed,
     InboxDiscarded,
     InboxInserted,
+    InboxQueue,
     Logged,
     OfNoAgent,
     Queued,
@@ -83,11 +93,17 @@ class Recording:
     :param events: all that was seen, in order
     :param items: the items that were carried out; those that were void are none of them
     :param begun: how many events had been seen when a call began, where that is known
+    :param edition: whose reading of an invariant counts
     """
 
     def __init__(
-        self, events: Sequence[Event], items: Sequence[BurstItem] = (), begun: Mapping[Label, int] | None = None
+        self,
+        events: Sequence[Event],
+        items: Sequence[BurstItem] = (),
+        begun: Mapping[Label, int] | None = None,
+        edition: Edition = EDITION_2026_06,
     ) -> None:
+        self.edition = edition
         self.events = tuple(events)
         self.begun = dict(begun or {})
         self.calls: dict[Label, Call] = {}
@@ -216,12 +232,27 @@ def l2_turn_numbers(recording: Recording) -> Iterator[str]:
 
 def l3_one_fate(recording: Recording) -> Iterator[str]:
     """L3 forbids a prompt that is logged twice, or was never accepted, or was discarded and is logged all the same."""
+    edition = recording.edition
+    after_step = edition.user_message is UserMessagePlace.AFTER_STEP
+    # Then it may have been claimed before the cancel, and only be logged after it.
+    claimed_unseen = after_step and edition.queue_events is QueueEvents.QUEUED
     for agent, seen in agents_of(recording).items():
         pending: set[Text] = set()
         discarded: set[Text] = set()
         logged: set[Text] = set()
+        lists: dict[InboxQueue, list[Text]] = {queue: [] for queue in InboxQueue}
         for event in seen:
             match event:
+                case Logged(record=InboxInserted(queue, text)):
+                    lists[queue].append(text)
+                    pending.add(text)
+                case Logged(record=InboxClaimed(queue, count) | InboxDiscarded(queue, count)):
+                    gone, lists[queue] = lists[queue][:count], lists[queue][count:]
+                    if len(gone) < count:
+                        yield f"L3: {agent}: {count} are taken from {queue}, where {len(gone)} wait"
+                    if isinstance(event.record, InboxDiscarded):
+                        discarded.update(gone)
+                        pending.difference_update(gone)
                 case Queued(text=text):
                     pending.add(text)
                 case CancelRequested():
@@ -233,9 +264,9 @@ def l3_one_fate(recording: Recording) -> Iterator[str]:
                 case Logged(record=UserMessage(text)):
                     if text in logged:
                         yield f"L3: {agent}: {text} is logged twice"
-                    elif text in discarded:
+                    elif text in discarded and not claimed_unseen:
                         yield f"L3: {agent}: {text} was discarded and is logged"
-                    elif text not in pending:
+                    elif text not in pending | discarded:
                         yield f"L3: {agent}: {text} was never accepted and is logged"
                     pending.discard(text)
                     logged.add(text)
@@ -251,6 +282,8 @@ def l4_fifo(recording: Recording) -> Iterator[str]:
         for event in seen:
             match event:
                 case Queued(text=text, steering=False):
+                    accepted.append(text)
+                case Logged(record=InboxInserted(InboxQueue.NEXT_TURN, text)):
                     accepted.append(text)
                 case Logged(record=UserMessage(text)) if text in accepted:
                     place = accepted.index(text)
@@ -282,6 +315,11 @@ def _differences(number: str, what: str, one: Sequence[Event], other: Sequence[E
 
 def l6_announced_cancel(recording: Recording) -> Iterator[str]:
     """L6 forbids a signal or an aborted turn that no cancel was announced for, and more announcements than cancels."""
+    edition = recording.edition
+    if edition.cancel_requested is CancelRequest.SILENT:
+        return
+    # By disposal, or by a cancel that came before it opened.
+    otherwise = edition.disposed_status is DisposedStatus.NO or edition.empty_turns
     open_cause: dict[AgentRef, set[str]] = {}
     announced = done = 0
     for event in recording.events:
@@ -295,7 +333,7 @@ def l6_announced_cancel(recording: Recording) -> Iterator[str]:
                 if stop_cause.value not in open_cause.get(agent, ()):
                     yield f"L6: {agent}: the signal {stop_cause.value} comes before any such cancel"
             case Logged(agent=agent, record=TurnEnd(turn, TurnOutcome.ABORTED)):
-                if not open_cause.get(agent):
+                if not open_cause.get(agent) and not otherwise:
                     yield f"L6: {agent}: turn {turn} is aborted before any cancel"
             case Settled(call=call) if call in recording.calls and isinstance(recording.calls[call].op, Cancel):
                 done += 1
@@ -473,6 +511,9 @@ def l24_waiters_return(recording: Recording) -> Iterator[str]:
 def l25_disposers_return(recording: Recording) -> Iterator[str]:
     """L25 forbids a dispose that returns before the last event of its agent; at rest, one that has not returned."""
     yield from (f"L25: {label} never returns" for label in _unsettled(recording, Dispose))
+    ends: tuple[type[AgentEvent], ...] = (AgentDisposed, SessionDisposed)
+    if recording.edition.disposed_status is DisposedStatus.YES:  # else it may run on
+        ends += (StatusChanged, Signalled, Logged, Flushed)
     for label, place in recording.settled.items():
         call = recording.calls.get(label)
         if call is None or not isinstance(call.op, Dispose) or call.op.agent == THIS:
@@ -480,7 +521,7 @@ def l25_disposers_return(recording: Recording) -> Iterator[str]:
         agent = recording.made.get(call.op.agent)
         for event in recording.events[place:]:
             late = isinstance(event, ScopeCleanup) and event.creation == call.op.agent
-            if isinstance(event, AgentDisposed | SessionDisposed | StatusChanged | Signalled | Logged | Flushed):
+            if isinstance(event, ends):
                 late = event.agent == agent
             if late:
                 yield f"L25: {label} returns before {event.event} of its agent"
@@ -527,6 +568,8 @@ def l28_ids_come_free(recording: Recording) -> Iterator[str]:
 
     A refusal is delivered later than it is decided: what counts is any moment since the call began.
     """
+    if recording.edition.id_free is IdFree.AFTER_SCOPE:
+        return
     for label, place in recording.settled.items():
         call, settled = recording.calls.get(label), recording.events[place]
         if call is None or label not in recording.begun or not isinstance(call.op, Create):

@@ -260,23 +260,23 @@ def _open_turn(run: Run, label: Label, because: str) -> None:
 
 
 def _claim(run: Run, label: Label) -> bool:
-    """Take in all that waits for a step, after a record of that if there are any; tells whether there was something."""
-    count = len(run[label].steering)
-    if count and run.edition.queue_events is QueueEvents.INBOX_RECORDS:
-        log.append(run, label, InboxClaimed(InboxQueue.NEXT_STEP, count), _CLAIMED)
+    """Take in all that waits for a step, with a record of that where there are any; tells whether there was any."""
     agent = run[label]
-    run.update(label, claimed=agent.claimed + agent.steering[:count], steering=agent.steering[count:])
-    return count > 0
+    if not agent.steering:
+        return False
+    run.update(label, claimed=agent.claimed + agent.steering, steering=())
+    if run.edition.queue_events is QueueEvents.INBOX_RECORDS:
+        log.append(run, label, InboxClaimed(InboxQueue.NEXT_STEP, len(agent.steering)), _CLAIMED)
+    return True
 
 
 def _claim_prompt(run: Run, label: Label) -> None:
-    """Take in the prompt of a turn, of which a record comes first."""
-    if run[label].queued:
-        log.append(run, label, InboxClaimed(InboxQueue.NEXT_TURN, 1), _CLAIMED)
+    """Take in the prompt of a turn, with a record of that."""
     agent = run[label]
     if agent.queued:
         prompt, *rest = agent.queued
         run.update(label, queued=tuple(rest), prompt=prompt)
+        log.append(run, label, InboxClaimed(InboxQueue.NEXT_TURN, 1), _CLAIMED)
 
 
 def _log_prompt(run: Run, label: Label) -> None:

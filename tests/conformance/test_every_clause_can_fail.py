@@ -13,32 +13,44 @@ from dataclasses import fields, replace
 from enum import Enum
 from typing import Any, TypeVar
 
+import pytest
+
 from probate_conformance.backends.reference.known_bad import VARIANTS
 from probate_conformance.generation import generate_rehearsed
 from probate_conformance.rehearsal import Rehearsal
-from probate_model.alphabet.editions import EDITION_2026_06, EDITION_2026_08, VARIATIONS
+from probate_model import registry
+from probate_model.alphabet.editions import EDITION_2026_06, EDITION_2026_08, VARIATIONS, Edition
 from probate_model.alphabet.events import (
+    AgentCreated,
+    AgentDisposed,
     AgentError,
     AssistantMessage,
     CancelRequested,
     Event,
     Flushed,
+    InboxInserted,
+    InboxQueue,
     Logged,
     Queued,
     Raised,
     Record,
     Returned,
-    SessionCreated,
     SessionStarted,
     Settled,
     Signalled,
+    Snapshot,
+    StartSource,
     Status,
     StatusChanged,
-    StepEnd,
+    StopCause,
+    Trigger,
+    TurnStart,
+    UserMessage,
 )
 from probate_model.alphabet.fibers import DisposerCalled, FiberChanged, FiberState
 from probate_model.alphabet.names import AgentRef, Code, Text
-from probate_model.clauses import CLAUSES
+from probate_model.alphabet.ops import Cause
+from probate_model.clauses import AT_REST, CLAUSES
 from probate_model.run import Silence
 from probate_model.world import new_world
 from probate_model.worlds import Divergence, TooManyWorlds, Worlds
@@ -67,8 +79,6 @@ def lies(rehearsal: Rehearsal) -> Iterator[Lie]:
         yield from ([*before, other, *after] for other in changed(event))
         if before:
             yield [*before[:-1], event, before[-1], *after]
-    for silence in rehearsal.silences:
-        yield from broken(silence, told)
 
 
 def changed(event: Event) -> Iterator[Event]:
@@ -90,6 +100,8 @@ def changed(event: Event) -> Iterator[Event]:
             yield from with_others(event)
         case Signalled():
             yield from with_others(event)
+        case StatusChanged():
+            yield from (replace(event, status=other) for other in Status if other is not event.status)
         case AgentError():
             yield replace(event, step=event.step + 1)
         case SessionStarted():
@@ -121,51 +133,94 @@ def with_others(part: T) -> Iterator[T]:
             yield replace(part, **change)
 
 
-def broken(silence: Silence, told: Lie) -> Iterator[Lie]:
-    """Give the burst with the one thing added that must not be: for the two silences that nothing else breaks."""
+def broken(silence: Silence, told: Lie, left: set[str]) -> Iterator[Lie]:
+    """Give the burst with the one thing added that must not be, if its clause is one of those that are left.
+
+    It is added wherever something happens to the agent.
+    """
+    if silence.clause not in left:
+        return
+    unwanted = said_of(silence)
+    if unwanted is None:
+        return
     for place, event in enumerate(told):
-        if silence.clause == "PUBLISH-08" and event == SessionCreated(AgentRef(silence.agent)):
-            status = StatusChanged(AgentRef(silence.agent), Status.DISPOSED)
-            yield [*told[: place + 1], status, *told[place + 1 :]]
-        ends = isinstance(event, Logged) and isinstance(event.record, StepEnd) and event.agent == silence.agent
-        if silence.clause == "CANCEL-12" and ends:
-            assert isinstance(event, Logged)
-            answer = replace(event, record=AssistantMessage(Text("half an answer")))
-            yield [*told[:place], answer, *told[place:]]
+        if getattr(event, "agent", None) == silence.agent:
+            said = (
+                replace(unwanted, seq=event.seq)
+                if isinstance(unwanted, Logged) and isinstance(event, Logged)
+                else unwanted
+            )
+            yield [*told[:place], said, *told[place:]]
+            yield [*told[: place + 1], said, *told[place + 1 :]]
 
 
-def reported(worlds: Worlds, told: Lie) -> str | None:
-    """Give the clause by which a telling of a burst is rejected; none if it is a legal run."""
+def said_of(silence: Silence) -> Event | None:
+    """Give an event that breaks a silence; none for a kind that is shown to break otherwise."""
+    agent = AgentRef(silence.agent)
+    where = dict(silence.pattern.where)
+    match silence.pattern.event:
+        case "agent/status":
+            return StatusChanged(agent, Status(str(where.get("status", "idle"))))
+        case "agent/cancel-requested":
+            return CancelRequested(agent, Cause.USER)
+        case "session/flush":
+            return Flushed(agent, 0)
+        case "agent/created":
+            return AgentCreated(agent)
+        case "agent/session-start":
+            return SessionStarted(agent, StartSource.STARTUP)
+        case "agent/disposed":
+            return AgentDisposed(agent)
+        case "log" if where.get("record") == "assistant/message":
+            return Logged(agent, 0, AssistantMessage(Text("half an answer")))
+        case "log" if where.get("record") == "turn/start":
+            return Logged(agent, 0, TurnStart(1, Trigger.MESSAGE))
+        case "log" if where.get("record") in (None, "user/message") and "text" in where:
+            return Logged(agent, 0, UserMessage(Text(str(where["text"]))))
+        case "log" if where.get("record") == "inbox/inserted":
+            return Logged(agent, 0, InboxInserted(InboxQueue.NEXT_TURN, Text(str(where["text"]))))
+        case "signal":
+            return Signalled(agent, 1, StopCause.USER)
+        case _:
+            return None
+
+
+def reported(worlds: Worlds, told: Lie, seen: Snapshot | None = None) -> str | None:
+    """Give the clause by which a telling of a burst, and of the registries, is rejected; none if it is a legal run."""
     try:
         for event in told:
             advanced = worlds.observe(event)
             if isinstance(advanced, Divergence):
                 return advanced.clause
             worlds = advanced[0]
-        rested = worlds.rest()
+        rested = worlds.rest(seen)
     except TooManyWorlds:
         return None
     return rested.clause if isinstance(rested, Divergence) else None
 
 
-def test_every_clause_is_reported_of_something() -> None:
-    left = set(CLAUSES) - {variant.clause for variant in VARIANTS.values()}
-    for profile, edition in LOOKED_AT:
-        wanted = {name for name in left if CLAUSES[name].profile == profile and CLAUSES[name].holds_in(edition)}
-        for number in range(MOST_TRACES):
-            wanted &= left
-            if not wanted:
-                break
-            trace, rehearsals = generate_rehearsed(5, number, profile=profile, edition=edition)
-            order = random.Random(number)
-            worlds = Worlds.of(new_world(trace.world, edition, profile))
-            for rehearsal in rehearsals:
-                candidates = list(lies(rehearsal))
-                rare = [lie for silence in rehearsal.silences for lie in broken(silence, _told(rehearsal))]
-                drawn = order.sample(candidates, min(LIES_OF_A_BURST, len(candidates)))
-                for lie in (*drawn, *rare):
-                    left.discard(reported(worlds.begin(rehearsal.sent), lie) or "")
-                worlds = Worlds.of(rehearsal.world)
+@pytest.mark.parametrize(("profile", "edition"), LOOKED_AT)
+def test_every_clause_is_reported_of_something(profile: str, edition: Edition) -> None:
+    """In the edition of the seeds, lies are only needed for what no known-bad backend shows."""
+    left = {clause.id for clause in CLAUSES.values() if clause.profile == profile and clause.holds_in(edition)}
+    if edition is not EDITION_2026_08:
+        left -= {variant.clause for variant in VARIANTS.values()}
+    for number in range(MOST_TRACES):
+        if not left:
+            break
+        trace, rehearsals = generate_rehearsed(5, number, profile=profile, edition=edition)
+        order = random.Random(number)
+        worlds = Worlds.of(new_world(trace.world, edition, profile))
+        for rehearsal in rehearsals:
+            candidates = list(lies(rehearsal))
+            rare = [lie for silence in rehearsal.silences for lie in broken(silence, _told(rehearsal), left)]
+            drawn = order.sample(candidates, min(LIES_OF_A_BURST, len(candidates)))
+            for lie in (*drawn, *rare):
+                left.discard(reported(worlds.begin(rehearsal.sent), lie) or "")
+            if AT_REST in left and _told(rehearsal) and registry.snapshot(rehearsal.world) != Snapshot():
+                rested = reported(worlds.begin(rehearsal.sent), _told(rehearsal), Snapshot())
+                left.discard(rested or "")
+            worlds = Worlds.of(rehearsal.world)
     assert left == set()
 
 

@@ -46,7 +46,8 @@ class Played:
                 if not isinstance(item, React | Plan | Hold | Release | Open):
                     begun[item.label] = place
             place += len(burst.events)
-        return Recording(self.events, [item for burst in self.bursts for item in burst.sent], begun)
+        items = [item for burst in self.bursts for item in burst.sent]
+        return Recording(self.events, items, begun, self.start.edition)
 
 
 Visit = Callable[[World, World, Sequence[Event]], None]
