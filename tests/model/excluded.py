@@ -1,7 +1,8 @@
 """The numbered cases of the contract, and those of them that the core alphabet can't say, each with the reason.
 
-Both are typed by hand. Edition ``2026-06`` is generation {2} with the seeds on top, so what holds only in {1} or {3}
-is not tested; what no seed speaks of is not in the alphabet (decision 2).
+Both are typed by hand. Edition ``2026-06`` is generation {2} with the seeds on top, so what holds only in {1} is not
+tested, and what holds only in {3} is tested in edition ``2026-08`` where the alphabet can say it; what no seed speaks
+of is not in the alphabet (decision 2).
 """
 
 from __future__ import annotations
@@ -25,14 +26,11 @@ EXCLUDED = {
     "A37": "holds in {3} only: keepInbox",
     "A38": "holds in {3} only: keepInbox",
     "A40": "holds in {3} only: keepInbox, and a queued message that can be removed",
-    "A41": "holds in {3} only: the wake latch",
-    "A42": "holds in {3} only; that nothing is logged in {2} is A2",
     "A44": "keepInbox is not in the alphabet: no seed speaks of it",
     "B8": "continuation listeners are not in the alphabet (decision 2)",
     "B9": "continuation and turn-stop listeners are not in the alphabet (decision 2)",
     "B19": "pre-commit vetoes are not in the alphabet (decision 2)",
     "B20": "holds in {3} only, and pre-commit vetoes are not in the alphabet (decision 2)",
-    "B24": "holds in {3} only; that disposal wins over an error before the step is tested beside B",
     "B25": "forks and seeds of a log are not in the alphabet of core",
     "B29": "prompt-submit is not in the alphabet (decision 2)",
     "B32": "holds in {3} only: maintenance",
@@ -49,7 +47,6 @@ EXCLUDED = {
     "C28": "resume belongs to profile sessions (decision 4)",
     "C30": "seeds of a log are not in the alphabet of core",
     "D2": "core has no persistence to reload from (decision 4); the order that it needs is D1 and T11",
-    "D18": "holds in {3} only: a run that is re-entered during disposal",
     "D19": "holds in {3} only: parked tool context",
     "E10": "an agent and its session share one id, so that the two can't differ",
     "H15": "what a loader takes from a module; how the reference reloads modules is tested there, with real files",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from probate_model.alphabet.editions import EDITION_2026_08
 from tests.model.helpers import Play, lines, playing, turn
 
 IN_MODEL = """
@@ -548,3 +549,42 @@ def test_steering_that_came_after_the_cancel_becomes_a_prompt() -> None:
         *turn(2, 5, "S", "c:2"),
         IDLE,
     ]
+
+
+# What edition 2026-08 has otherwise.
+
+
+def drifted() -> Play:
+    """Give a play of edition 2026-08 with an agent."""
+    play = Play(edition=EDITION_2026_08)
+    play.run("create c a")
+    return play
+
+
+def test_a42_a_prompt_cancelled_in_the_tick_that_sent_it_leaves_an_aborted_turn_without_a_step() -> None:
+    play = drifted()
+    assert play.run("""
+        send c A
+        cancel c
+    """) == lines("""
+        log a#1 0 inbox/inserted next-turn A
+        agent/status a#1 running
+        log a#1 1 turn/start turn=1 trigger=message
+        log a#1 2 inbox/claimed next-turn 1
+        settled A returned
+        settled cancel returned
+        log a#1 3 turn/end turn=1 aborted user
+        agent/status a#1 idle
+    """)
+
+
+def test_a41_input_that_comes_after_disposal_has_begun_is_not_waited_for_with_a_turn() -> None:
+    play = drifted()
+    play.run("hold model c\nsend c A")
+    seen = play.run("""
+        dispose c
+        send c B
+    """)
+    assert any(event.endswith("inbox/inserted next-turn B") for event in seen)
+    assert seen[-3:] == ["agent/disposed a#1", "session/disposed a#1", "settled dispose returned"]
+    assert not any("turn=2" in event for event in seen)

@@ -6,6 +6,7 @@ from itertools import permutations
 
 import pytest
 
+from probate_model.alphabet.editions import EDITION_2026_08
 from tests.model.helpers import Play, lines, playing, turn
 from tests.model.test_cases_cancel import IDLE, IN_MODEL, RUNNING, in_model
 from tests.model.test_cases_creation import NOTHING
@@ -334,3 +335,16 @@ def test_an_idle_announcement_may_dispose() -> None:
         react agent/status status=idle do dispose this
         send c A
     """) == [*sent("A"), RUNNING, *turn(1, 0, "A", "c:1"), IDLE, DISPOSED, *ENDED, "settled r1.0 returned"]
+
+
+def test_d18_a_run_that_disposal_is_answered_with_is_drained_before_the_scope_goes_in_2026_08() -> None:
+    play = Play(edition=EDITION_2026_08)
+    play.run("create c a cleanup")
+    play.run("hold model c\nsend c A")
+    play.run("react agent/status status=idle do send this B")
+    seen = play.run("dispose c")
+    assert any(event.endswith("step/start turn=2 step=1") for event in seen)
+    assert "scope/cleanup c" not in seen
+    seen = play.run("release model c text")
+    assert seen.index("agent/status a#1 idle") < seen.index("scope/cleanup c") < seen.index("agent/disposed a#1")
+    assert seen[-1] == "settled dispose returned"

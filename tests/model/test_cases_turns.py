@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from probate_model.alphabet.editions import EDITION_2026_08
 from tests.model.helpers import Play, lines, playing, turn
 from tests.model.test_cases_cancel import IDLE, IN_MODEL, RUNNING, in_model
 
@@ -516,3 +517,17 @@ def test_two_flushes_of_one_agent_may_be_open() -> None:
     # The oldest arrival is the closing flush.
     assert play.run("release flush c ok") == [IDLE]
     assert play.run("release flush c fail") == ["agent/error a#1 step=0 flush"]
+
+
+def test_b24_a_failure_before_a_step_after_disposal_is_no_failure_in_2026_08() -> None:
+    play = Play(edition=EDITION_2026_08)
+    play.run("create c a")
+    play.run("hold prepare c deaf\nsend c A")
+    assert play.run("dispose c") == []
+    assert play.run("release prepare c throw") == lines("""
+        log a#1 3 turn/end turn=1 aborted disposed
+        agent/status a#1 idle
+        agent/disposed a#1
+        session/disposed a#1
+        settled dispose returned
+    """)
