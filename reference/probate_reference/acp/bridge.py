@@ -44,6 +44,10 @@ if TYPE_CHECKING:
 __all__ = ("Bridge",)
 
 
+def _nothing() -> None:
+    """Do nothing more."""
+
+
 class Bridge:
     """Serves the agents of a runtime to ACP clients.
 
@@ -132,7 +136,7 @@ class Bridge:
             self.join(teardowns, self._closing, self._remove_listeners)
         return self._closing
 
-    def join(self, calls: list[Call[None]], end: Call[None], then: Callable[[], object]) -> None:
+    def join(self, calls: list[Call[None]], end: Call[None], then: Callable[[], object] = _nothing) -> None:
         """Settle a call when others have settled; at once, if there are none or the runtime has ended."""
         if not calls or not self.runtime._kernel.spawn(self._join, calls, end, then):
             then()

@@ -103,7 +103,7 @@ class Connection:
             for session in sessions:
                 self._bridge.leave(session)
             ends = [*self._ending, *(session.dispose() for session in sessions)]
-            self._bridge.join(ends, self._teardown, self._ending.clear)
+            self._bridge.join(ends, self._teardown)
         return self._teardown
 
     # Dispatch
@@ -194,6 +194,9 @@ class Connection:
                 await handle.dispose()
             raise RpcError(ErrorCode.INTERNAL_ERROR, f"connection closed during {incoming.method}")
         session = Session(handle, self._peer)
+        former = self._sessions.get(session.id)
+        if former is not None:  # somebody else has ended it
+            self._bridge.leave(former)
         self._sessions[session.id] = session
         self._bridge.enter(session)
         return session
@@ -208,12 +211,11 @@ class Connection:
         session.cancel()
         end = session.dispose()
         self._bridge.leave(session)
-        self._ending.add(end)
+        self._ending = {one for one in self._ending if not one.done} | {end}
         return self._answer_close(end)
 
     async def _answer_close(self, end: Call[None]) -> object:
         await end
-        self._ending.discard(end)
         return {}
 
     def _list(self, incoming: Incoming) -> Awaitable[object]:

@@ -158,6 +158,8 @@ def serve_standard_streams(config: Config, loop: str) -> int:
     :raises ConfigError: if the model cannot be made
     :raises StorageError: if the home cannot be used, or records could not be written at the end
     """
+    if os.isatty(0):
+        _say("speaking the Agent Client Protocol on standard input and output; an editor is to start this")
     mark = uuid.uuid4().hex
     taken: list[signal.Signals] = []
     failures: list[Exception] = []

@@ -102,6 +102,7 @@ class Subagents:
         self._listeners: dict[object, Callable[[SubagentEvent], object]] = {}
         self._runs: dict[Run, None] = {}
         self._tasks: TaskGroup | None = None
+        self._closing = False
 
     @property
     def providers(self) -> tuple[str, ...]:
@@ -151,7 +152,7 @@ class Subagents:
         :raises Refusal: what the provider raises; there is no child and no event then
         :raises RuntimeError: outside of the service's block
         """
-        if self._tasks is None:
+        if self._tasks is None or self._closing:
             raise RuntimeError("the service of subagents is not running")
         provider = self._providers.get(name)
         if provider is None:
@@ -194,6 +195,7 @@ class Subagents:
         tasks = create_task_group()
         await tasks.__aenter__()
         self._tasks = tasks
+        self._closing = False
         return self
 
     async def __aexit__(
@@ -205,6 +207,7 @@ class Subagents:
         """Dispose every run that is left, and wait for all of it, also while this is cancelled."""
         tasks = self._tasks
         assert tasks is not None
+        self._closing = True
         try:
             with CancelScope(shield=True):
                 for end in [run.dispose() for run in self._runs]:

@@ -201,3 +201,15 @@ async def test_a_disconnect_in_a_turn_leaves_its_end_on_disk(tmp_path: Path) -> 
         assert session is not None
         assert str(session.records[-1].reason) == "disposed"  # type: ignore[union-attr]
         await anyio.lowlevel.checkpoint()
+
+
+async def test_a_session_that_somebody_else_has_ended_can_be_loaded_again(tmp_path: Path) -> None:
+    await remember(tmp_path)
+    async with served(tmp_path) as (bridged, client):
+        await client.ask("session/load", **kept("s1"))
+        bridged.world.runtime.provider.load()
+        await bridged.world.runtime.provider.unload()
+        bridged.world.runtime.provider.load()
+        assert await client.ask("session/load", **kept("s1")) == {}
+        assert bridged.bridge.sessions == 1
+        assert await client.answer(await client.prompt("s1", "more")) == {"stopReason": "end_turn"}

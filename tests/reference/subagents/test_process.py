@@ -396,3 +396,19 @@ async def test_a_host_that_is_cancelled_ends_its_children(step: str) -> None:
 async def little_time_shielded(_seconds: float) -> None:
     for _ in range(5):
         await anyio.lowlevel.checkpoint()
+
+
+async def test_what_is_begun_while_the_service_ends_is_refused() -> None:
+    refused: list[str] = []
+    async with faked() as it:
+        run, _child, _prompt = await it.prompted()
+
+        def again(event: object) -> None:
+            try:
+                it.start()
+            except RuntimeError as refusal:
+                refused.append(str(refusal))
+
+        it.subagents.on(again)
+    assert refused == ["the service of subagents is not running"]
+    assert run.gone.done
