@@ -47,9 +47,11 @@ class Client:
         self.far = far
         self.lines: list[str] = []
         self.answers: dict[object, Any] = {}
+        self.ended = False
         self.questions: list[dict[str, Any]] = []
         self.permission: Callable[[dict[str, Any]], Any] | None = None
         self._methods: dict[object, str] = {}
+        self._open: dict[object, object] = {}
         self._last = 0
         self._changed = anyio.Event()
 
@@ -57,6 +59,8 @@ class Client:
         """Send a request and return its id."""
         self._last += 1
         self._methods[self._last] = method
+        if method in ("session/prompt", "session/load"):
+            self._open[self._last] = params.get("sessionId")
         await self.far.say({"jsonrpc": "2.0", "id": self._last, "method": method, "params": params})
         return self._last
 
@@ -82,8 +86,10 @@ class Client:
         return await self.begin("session/prompt", sessionId=session, prompt=[{"type": "text", "text": text}])
 
     async def until(self, wanted: Callable[[], bool]) -> None:
-        """Wait until something is so."""
+        """Wait until something is so; there is an end to that when there is nothing more to hear."""
         while not wanted():
+            if self.ended:
+                raise anyio.EndOfStream
             self._changed = anyio.Event()
             await self._changed.wait()
 
@@ -100,12 +106,14 @@ class Client:
                 break
             await self._take(message)
             self._changed.set()
+        self.ended = True
         self._changed.set()
 
     async def _take(self, message: dict[str, Any]) -> None:
         if "method" not in message:
             name = message["id"]
             assert name is None or name not in self.answers, message
+            self._open.pop(name, None)
             if "error" in message:
                 schema.Error.model_validate(message["error"])
                 self.answers[name] = message["error"]
@@ -123,6 +131,8 @@ class Client:
             return
         ASKED[message["method"]].model_validate(message["params"])
         if message["method"] == "session/update":
+            # Nothing is told of a session but what belongs to a request that is open.
+            assert message["params"]["sessionId"] in self._open.values(), message
             self.lines.append(f"update {brief(message['params']['update'])}")
             return
         self.lines.append(f"question {message['params']['toolCall']['title']}")

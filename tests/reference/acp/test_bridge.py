@@ -107,6 +107,7 @@ async def test_both_messages_in_one_breath(bridged: Bridged) -> None:
         session = await client.new()
         bridged.world.take()
         prompt = {"sessionId": session, "prompt": [{"type": "text", "text": "hello"}]}
+        client._open[90] = session
         await client.far.say(
             b'{"jsonrpc":"2.0","id":90,"method":"session/prompt","params":'
             + json.dumps(prompt).encode()

@@ -12,17 +12,20 @@ from probate_reference import Runtime
 from probate_reference.models import EchoModel
 from probate_reference.subagents import (
     AcpProvider,
+    Capability,
     Command,
     DuplicateProvider,
     NoProvider,
+    Run,
     RunRequest,
     RunResult,
     RunStop,
     Subagents,
     UnsupportedCapability,
 )
+from probate_reference.subagents.runs import Start
 from probate_reference.tasks import AbortSignal
-from tests.reference.subagents.fake import FakeChild, faked
+from tests.reference.subagents.fake import FakeChild, faked, line
 
 pytestmark = pytest.mark.anyio
 
@@ -412,3 +415,31 @@ async def test_what_is_begun_while_the_service_ends_is_refused() -> None:
         it.subagents.on(again)
     assert refused == ["the service of subagents is not running"]
     assert run.gone.done
+
+
+async def test_a_result_that_is_raised_is_told_as_an_error_and_reaches_the_caller() -> None:
+    """K18: what breaks below the run is no failure of the child."""
+
+    class Broken(Run):
+        def cancel(self) -> None: ...
+
+        def _begin_end(self) -> None:
+            self._end()
+
+    class Breaks:
+        capabilities = frozenset[Capability]()
+
+        def start(self, request: RunRequest, tasks: Start) -> Run:
+            run = Broken("run")
+            run.result._raise(ValueError("broken"))
+            return run
+
+    lines: list[str] = []
+    async with Subagents(report=lambda place, failure: lines.append(f"report {place}")) as subagents:
+        subagents.on(lambda event: lines.append(line(event)))
+        subagents.register("breaks", Breaks())
+        run = subagents.start("breaks", RunRequest("x"))
+        with pytest.raises(ValueError, match="broken"):
+            await run.result
+        await run.dispose()
+    assert lines == ["subagent/start breaks", "report subagent result", "subagent/end breaks error"]
