@@ -22,6 +22,8 @@ OP_NAMES = (
     "create", "resume", "abort", "withdraw", "send", "steer", "inject", "cancel", "await_idle", "dispose",
     "unload_owner", "load_owner", "unload_provider", "load_provider", "look", "crash", "reload", "stored",
     "plug", "unplug", "restart", "effect", "provide", "end_effect", "use",
+    "start_task", "launch_task", "abort_task", "read_task", "kill_task", "task_says", "owner_of_task", "list_tasks",
+    "await_task", "unload_tool", "load_tool", "dispose_executor", "load_executor", "set_registry",
 )  # fmt: skip
 """All ops by the name that items carry."""
 

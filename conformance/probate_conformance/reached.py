@@ -16,7 +16,7 @@ from probate_conformance.generation import Palette
 from probate_conformance.manifest import Manifest
 from probate_conformance.report import Reached, Share
 from probate_model.alphabet.editions import EDITION_2026_06, Choice, ClosingFlush, Edition, Wake
-from probate_model.windows import FiberWindow, SessionsWindow, Window
+from probate_model.windows import FiberWindow, SessionsWindow, TaskWindow, Window
 
 _ENDED: Final = ("dispose", "withdraw")
 _HEARD: Final = ("react",)
@@ -78,8 +78,18 @@ FIBERS: Final[Mapping[StrEnum, Needs]] = MappingProxyType(
 )
 """The same of profile ``fibers``."""
 
+TASKS: Final[Mapping[StrEnum, Needs]] = MappingProxyType(
+    {
+        TaskWindow.COMPLETION_IN_RELOAD_GAP: (("unload_tool",), ("launch_task", "start_task")),
+        TaskWindow.KILL_AGAINST_COMPLETION: (("kill_task", "abort_task", "dispose_executor"), ("launch_task",)),
+        TaskWindow.DISPOSAL_AGAINST_START: (("dispose_executor",), ("launch_task", "start_task")),
+        TaskWindow.REUSED_ID_REACHES: (("start_task",), ("read_task", "kill_task"), ("create",)),
+    }
+)
+"""The same of profile ``tasks``."""
+
 NEEDS: Final[Mapping[str, Mapping[StrEnum, Needs]]] = MappingProxyType(
-    {"core": CORE, "sessions": SESSIONS, "fibers": FIBERS}
+    {"core": CORE, "sessions": SESSIONS, "fibers": FIBERS, "tasks": TASKS}
 )
 """By profile, its windows and what it takes to reach each."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 from enum import Enum
+from typing import assert_never
 
 from probate_conformance.lockstep import Examined, Exchange
 from probate_conformance.printable import printable
@@ -65,6 +66,31 @@ from probate_model.alphabet.ops import (
 )
 from probate_model.alphabet.rooms import InRoom
 from probate_model.alphabet.sessions import Crash, Reload, Stored, StoredLog
+from probate_model.alphabet.tasks import (
+    AbortTask,
+    AwaitTask,
+    DisposeExecutor,
+    KillTask,
+    LaunchTask,
+    ListTasks,
+    LoadExecutor,
+    LoadTool,
+    OwnerOfTask,
+    ReadTask,
+    SetRegistry,
+    StartTask,
+    TaskList,
+    TaskOp,
+    TaskOutput,
+    TaskOwner,
+    TaskRef,
+    TaskSays,
+    TaskSignal,
+    TaskValue,
+    ToolOp,
+    UnloadTool,
+    Via,
+)
 from probate_model.worlds import Divergence, Reason
 
 
@@ -146,6 +172,40 @@ def _op_line(op: Op) -> str:
             return f"end {op.effect} -> {op.label}"
         case Use():
             return f"use {op.service} on {op.fiber} {op.by} -> {op.label}"
+        case _ if isinstance(op, TaskOp):
+            return _task_line(op)
+        case _:
+            assert_never(op)
+
+
+def _task_line(op: TaskOp) -> str:
+    match op:
+        case StartTask():
+            return f"start task{_by(op)} -> {op.label}"
+        case LaunchTask():
+            whose = "nobody's" if op.owner is None else f"owned by {op.owner!r}"
+            extras = [f"signal {op.signal}"] if op.signal is not TaskSignal.NONE else []
+            extras += [] if op.runs else ["that can't be run"]
+            return " ".join([f"launch task {whose}", *extras, f"-> {op.label}"])
+        case ReadTask() | KillTask() if op.via is Via.EXECUTOR:
+            return f"{op.item.partition('_')[0]} {op.task} at the executor -> {op.label}"
+        case ReadTask() | KillTask():
+            return f"{op.item.partition('_')[0]} {op.task}{_by(op)} -> {op.label}"
+        case TaskSays():
+            return f"{op.task} says {op.text!r} -> {op.label}"
+        case AbortTask() | OwnerOfTask() | AwaitTask():
+            return f"{op.item.rpartition('_')[0].replace('_', ' ')} {op.task} -> {op.label}"
+        case SetRegistry():
+            return f"registry {op.registry} -> {op.label}"
+        case ListTasks() | UnloadTool() | LoadTool() | DisposeExecutor() | LoadExecutor():
+            return f"{op.item.replace('_', ' ')} -> {op.label}"
+        case _:
+            assert_never(op)
+
+
+def _by(op: ToolOp) -> str:
+    who = "nobody" if op.by is None else op.by
+    return f" by {who} in a turn" if op.turn else f" by {who}"
 
 
 def event_line(event: Event) -> str:
@@ -179,7 +239,7 @@ def _outcome(outcome: Settlement) -> str:
             return f"raised {code}"
 
 
-def _value_line(value: AgentRef | Label | Snapshot | StoredLog | None) -> str:
+def _value_line(value: AgentRef | Label | TaskRef | bool | Snapshot | StoredLog | TaskValue | None) -> str:
     match value:
         case None:
             return "nothing"
@@ -187,6 +247,14 @@ def _value_line(value: AgentRef | Label | Snapshot | StoredLog | None) -> str:
             return snapshot_line(value)
         case StoredLog():
             return f"{value.stored} records{', a turn open' if value.open else ''}"
+        case TaskOutput():
+            return f"{' '.join(value.text) or 'nothing new'}, {value.status}"
+        case TaskOwner():
+            return "nobody's" if value.owner is None else f"owned by {value.owner!r}"
+        case TaskList():
+            return ", ".join(f"{entry.task} {entry.status}" for entry in value.tasks) or "no tasks"
+        case bool():
+            return "yes" if value else "no"
         case _:
             return value
 

@@ -8,6 +8,7 @@ used.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -66,8 +67,19 @@ from probate_model.alphabet.ops import (
     Withdraw,
 )
 from probate_model.alphabet.sessions import Crash, Reload, Stored
+from probate_model.alphabet.tasks import (
+    EMPTY_TASK,
+    UNKNOWN_TASK,
+    DisposeExecutor,
+    KillTask,
+    LaunchTask,
+    OnTask,
+    ReadTask,
+    StartTask,
+    TaskSays,
+)
 
-MODELLED_PROFILES: Final = ("core", "sessions", "fibers")
+MODELLED_PROFILES: Final = ("core", "sessions", "fibers", "tasks")
 """The profiles whose rules the model has."""
 
 EVENT_CLASSES: Final = {cls.__dataclass_fields__["event"].default: cls for cls in get_args(HeardEvent)}
@@ -80,6 +92,7 @@ _PROFILES: Final[dict[type[Op], str]] = dict.fromkeys((Resume, Crash, Reload, St
 _GATE_PROFILES: Final = {GateKind.LOAD: "sessions"}
 """The gates of later profiles."""
 _ON_AGENT: Final = (Send, Steer, Inject, Cancel, AwaitIdle, Dispose)
+_WORD: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class ExpectedDivergence(BaseModel):
@@ -163,12 +176,13 @@ class Trace(BaseModel):
         return [*bursts, self.epilogue()]
 
     def epilogue(self) -> tuple[BurstItem, ...]:
-        """Give what ends every trace: open all gates, unplug what is in the root, unload owners and provider."""
+        """Give what ends every trace: open all gates, unplug the root, unload owners and provider, end the executor."""
         gates = dict.fromkeys(item.gate for item in self.items if isinstance(item, Hold))
         plugged = (op for item in self.items for op in ops_of(item) if isinstance(op, Plug) and op.parent == ROOT)
         fibers = (Unplug(Label(f"end:{op.label}"), op.label) for op in plugged)
         owners = (UnloadOwner(Label(f"end:{owner}"), owner) for owner in self.world.owners)
-        return (*(Open(gate) for gate in gates), *fibers, *owners, UnloadProvider(Label("end")))
+        executor = (DisposeExecutor(Label("end:executor")),) if self.profile == "tasks" else ()
+        return (*(Open(gate) for gate in gates), *fibers, *owners, UnloadProvider(Label("end")), *executor)
 
     def with_items(self, items: Sequence[Item]) -> Trace:
         """Give the same trace with other items, which are known to be valid."""
@@ -191,7 +205,7 @@ def faults(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
         for label in _labels(item):
             if label in labels:
                 yield number, f"the label {label!r} is already taken"
-            if label in (THIS, ROOT) or not label or label.startswith("end"):
+            if label in (THIS, ROOT, UNKNOWN_TASK, EMPTY_TASK) or not label or label.startswith("end"):
                 yield number, f"{label!r} can't be a label; it has a meaning of its own"
             labels.add(label)
         for op in ops_of(item):
@@ -205,6 +219,8 @@ def faults(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
                 texts.add(op.text)
             if any(members < 1 for members in _members(op)):
                 yield number, "an effect has at least one member"
+            if isinstance(op, TaskSays) and not _WORD.fullmatch(op.text):
+                yield number, f"a task says one word, not {op.text!r}"
         if isinstance(item, React):
             yield from ((number, fault) for fault in _reaction_faults(item))
         elif isinstance(item, Plan | Hold | Release | Open):
@@ -235,6 +251,15 @@ def _names(op: Op) -> Iterator[Label]:
             yield op.fiber
         case EndEffect():
             yield op.effect
+        case StartTask():
+            if op.by is not None:
+                yield op.by
+        case ReadTask() | KillTask():
+            yield op.task
+            if op.by is not None:
+                yield op.by
+        case _ if isinstance(op, OnTask):
+            yield op.task
         case _:
             pass
 
@@ -270,8 +295,10 @@ def _gate_faults(item: Plan | Hold | Release | Open) -> Iterator[str]:
 def dangling(trace: Trace) -> Iterator[tuple[int, str]]:
     """Find references to what no item of the trace makes: in a file they are a mistake, in a shrunk trace just void."""
     ops = [op for item in trace.items for op in ops_of(item)]
-    made = {op.label for op in ops if isinstance(op, Create | Resume | Plug | AddEffect | Provide)}
+    makers = Create | Resume | Plug | AddEffect | Provide | StartTask | LaunchTask
+    made = {op.label for op in ops if isinstance(op, makers)}
     made |= {body_effect(op.label, place) for op in ops if isinstance(op, Plug) for place in range(len(op.effects))}
+    made |= {UNKNOWN_TASK, EMPTY_TASK}
     owners = {*trace.world.owners, *(op.label for op in ops if isinstance(op, Plug))}
     for number, item in enumerate(trace.items, start=1):
         if isinstance(item, Plan | Hold | Release | Open) and item.gate.creation not in made:

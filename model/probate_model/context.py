@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final, NamedTuple
+
 from probate_model import flushing, log
 from probate_model.alphabet.events import ContextMessage, Trigger, TurnEnd, TurnOutcome, TurnStart
 from probate_model.alphabet.names import Label, Text
-from probate_model.clauses import demand
+from probate_model.clauses import Demand, demand
 from probate_model.run import Run
 from probate_model.world import Driver
 
@@ -15,7 +17,18 @@ _TURN_START = demand("INJECT-02", record="INJECT-02")
 _TURN_END = demand("INJECT-02", record="INJECT-02")
 
 
-def commit(run: Run, label: Label, text: Text) -> None:
+class Why(NamedTuple):
+    """Why the records of an injection are due."""
+
+    context: Demand
+    turn_start: Demand
+
+
+INJECTED: Final = Why(_CONTEXT, _TURN_START)
+"""Because somebody asked for it."""
+
+
+def commit(run: Run, label: Label, text: Text, why: Why = INJECTED) -> None:
     """Commit context to where the log says that it belongs."""
     agent = run[label]
     if agent.turn_open:
@@ -23,12 +36,12 @@ def commit(run: Run, label: Label, text: Text) -> None:
             run.update(label, deferred=(*agent.deferred, text))
             run.silence("INJECT-04", agent, "log", record="context/message", text=text)
         else:
-            log.append(run, label, ContextMessage(text), _CONTEXT)
+            log.append(run, label, ContextMessage(text), why.context)
         return
     turn = agent.turn + 1
     run.update(label, turn=turn, turn_open=True)
-    log.append(run, label, TurnStart(turn, Trigger.INJECTION), _TURN_START)
-    log.append(run, label, ContextMessage(text), _CONTEXT)
+    log.append(run, label, TurnStart(turn, Trigger.INJECTION), why.turn_start)
+    log.append(run, label, ContextMessage(text), why.context)
     run.update(label, turn_open=False)
     log.append(run, label, TurnEnd(turn, TurnOutcome.COMPLETED), _TURN_END)
     if flushing.is_due(run, label):

@@ -15,6 +15,7 @@ from probate_model import context, inbox, log
 from probate_model.alphabet.editions import QueueEvents
 from probate_model.alphabet.events import InboxQueue
 from probate_model.alphabet.events import Returned as CallReturned
+from probate_model.alphabet.names import Label, Text
 from probate_model.alphabet.ops import Inject
 from probate_model.clauses import demand
 from probate_model.references import on_agent
@@ -30,9 +31,15 @@ def inject(run: Run, op: Inject) -> bool:
         return False
     label = agent.label
     if not inbox.refused(run, op.label, label, op.text):
-        if run.edition.queue_events is QueueEvents.INBOX_RECORDS:
-            inbox.insert(run, label, InboxQueue.NEXT_STEP, op.text, inbox.INJECTED)
-        else:
-            log.when_free(run, label, lambda: context.commit(run, label, op.text))
+        put(run, label, op.text)
         run.settled(op.label, CallReturned(), _ACCEPTED)
     return True
+
+
+def put(run: Run, label: Label, text: Text, why: context.Why = context.INJECTED) -> None:
+    """Put accepted context where it belongs."""
+    if run.edition.queue_events is QueueEvents.INBOX_RECORDS:
+        due = inbox.INJECTED if why is context.INJECTED else why.context
+        inbox.insert(run, label, InboxQueue.NEXT_STEP, text, due)
+    else:
+        log.when_free(run, label, lambda: context.commit(run, label, text, why))

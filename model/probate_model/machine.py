@@ -37,6 +37,7 @@ from probate_model.rooms import NO_ROOMS, Inside, Room, Rooms
 from probate_model.run import Expected, Outcome, Run, Silence
 from probate_model.sessions import keeping
 from probate_model.sessions import room as sessions
+from probate_model.tasks.room import ROOM as TASKS
 from probate_model.world import (
     Agent,
     Driver,
@@ -80,7 +81,7 @@ _BEGINS: dict[type[ops.Op], Callable[[Run, Any], bool]] = {
 }
 
 
-ROOMS: Final[tuple[Room, ...]] = (sessions.ROOM, FIBERS)
+ROOMS: Final[tuple[Room, ...]] = (sessions.ROOM, FIBERS, TASKS)
 """The later profiles; see ``rooms``."""
 
 _ROOM_OF: Final = {room.profile: room for room in ROOMS}

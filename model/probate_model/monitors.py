@@ -76,7 +76,6 @@ from probate_model.alphabet.ops import (
     Withdraw,
 )
 from probate_model.alphabet.refusals import Refusal, code
-from probate_model.alphabet.sessions import StoredLog
 from probate_model.run import matches
 
 
@@ -122,7 +121,7 @@ class Recording:
         for event in self.events:
             if isinstance(event, Settled) and isinstance(event.outcome, Returned):
                 value = event.outcome.value
-                if value is not None and not isinstance(value, Snapshot | StoredLog):
+                if isinstance(value, str):
                     self.made[event.call] = AgentRef(value)
 
     def agent_of(self, name: Label, call: Call, place: int) -> AgentRef | None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from probate_model.alphabet.items import WorldSpec
     from probate_model.fibers.state import FibersRoom
     from probate_model.run import Run
+    from probate_model.tasks.state import TasksRoom
     from probate_model.world import Agent
 
 
@@ -38,6 +39,7 @@ class Rooms(NamedTuple):
 
     sessions: Sessions | None = None
     fibers: FibersRoom | None = None
+    tasks: TasksRoom | None = None
 
 
 NO_ROOMS: Final = Rooms()
@@ -49,11 +51,15 @@ def furnished(profile: str, spec: WorldSpec) -> Rooms:
     del spec
     if profile == "sessions":
         return Rooms(sessions=Sessions())
-    if profile != "fibers":
-        return NO_ROOMS
-    from probate_model.fibers.state import FibersRoom  # noqa: PLC0415 - what a room holds is made of parts of the world
+    if profile == "fibers":
+        from probate_model.fibers.state import FibersRoom  # noqa: PLC0415 - what a room holds is made of parts of the world
 
-    return Rooms(fibers=FibersRoom())
+        return Rooms(fibers=FibersRoom())
+    if profile == "tasks":
+        from probate_model.tasks.state import TasksRoom  # noqa: PLC0415 - what a room holds is made of parts of the world
+
+        return Rooms(tasks=TasksRoom())
+    return NO_ROOMS
 
 
 class Inside(NamedTuple):

@@ -17,6 +17,7 @@ from probate_model.alphabet.gates import Temper
 from probate_model.alphabet.names import Label
 from probate_model.clauses import demand
 from probate_model.run import Run
+from probate_model.tasks.access import signalled
 from probate_model.world import Driver
 
 _HEARD_CANCEL = {
@@ -40,6 +41,8 @@ def fire(run: Run, label: Label, cause: StopCause) -> bool:
     if wait is not None and wait.held and wait.outcome is None and wait.temper is Temper.HONOURS:
         wait = wait._replace(aborted=True)
     run.update(label, fired=cause, wait=wait)
+    if run.rooms.tasks is not None:
+        signalled(run, label, agent.turn)
     if in_body:
         heard = _HEARD_DISPOSAL if cause is StopCause.DISPOSED else _HEARD_CANCEL[run.edition.cancel_requested]
         run.emit(label, Signalled(agent.ref, agent.turn, cause), heard)

@@ -59,8 +59,9 @@ from probate_model.alphabet.gates import (
 from probate_model.alphabet.names import Label, Text
 from probate_model.clauses import Demand, demand
 from probate_model.run import Run
+from probate_model.tasks import tool
 from probate_model.windows import Window
-from probate_model.world import Agent, Aside, Driver, Teardown
+from probate_model.world import Agent, Aside, Driver, Teardown, Wait
 
 _RUNNING = demand("TURN-01", edge="TURN-09")
 _RUNNING_AFTER_CANCEL = demand("CANCEL-04", edge="TURN-09")
@@ -420,7 +421,8 @@ def _call_tool(run: Run, label: Label) -> None:
     run.update(label, tool=n, driver=Driver.NEXT_TOOL if cut else Driver.TOOL)
     log.append(run, label, ToolCall(n), _CUT_CALL if cut else _TOOL_CALL)
     if not run[label].stopping:
-        run.update(label, wait=run.arrive(GateKind.TOOL, label))
+        scripted = None if run.rooms.tasks is None else tool.in_turn(run, label)
+        run.update(label, wait=run.arrive(GateKind.TOOL, label) if scripted is None else Wait(scripted))
         return
     run.update(label, driver=Driver.NEXT_TOOL)
     log.append(run, label, ToolResult(n, ToolOutcome.ABORTED), _CUT_RESULT)

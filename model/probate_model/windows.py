@@ -130,3 +130,20 @@ class SessionsWindow(StrEnum):
 
     TORN_LOG = "a load of a log with a torn line"
     """The crash was inside a write."""
+
+
+@plain
+class TaskWindow(StrEnum):
+    """The windows of profile ``tasks``."""
+
+    COMPLETION_IN_RELOAD_GAP = "completion in the reload gap"
+    """An owned task ends while the tool is away."""
+
+    KILL_AGAINST_COMPLETION = "kill against completion"
+    """The process was told to end, or is gone, and the executor has not seen it."""
+
+    DISPOSAL_AGAINST_START = "executor disposal against a start"
+    """A start was called for and finds that the executor is ending."""
+
+    REUSED_ID_REACHES = "a reused id reading an old task"
+    """An agent that did not start it reaches a task, since it has the id of the one that did."""

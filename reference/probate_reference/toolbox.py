@@ -16,6 +16,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
+from .refusals import Refusal
+
 if TYPE_CHECKING:
     from .seams import Tool, ToolCall, ToolContext
 
@@ -31,12 +33,16 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
 }
 
 
-class UnknownTool(LookupError):
+class UnknownTool(Refusal):
     """Raised when a model calls a tool that is not there (any more)."""
 
+    code = "unknown-tool"
 
-class InvalidArguments(ValueError):
+
+class InvalidArguments(Refusal):
     """Raised when the arguments of a call are no JSON object, or do not agree with the tool's schema."""
+
+    code = "invalid-arguments"
 
 
 class Toolbox:

@@ -119,6 +119,7 @@ from probate_model.alphabet.ops import (
     UnloadProvider,
     Withdraw,
 )
+from probate_model.alphabet.tasks import TaskDone
 from probate_model.machine import apply, settle
 from probate_model.registry import snapshot
 from probate_model.run import Silence
@@ -156,6 +157,8 @@ def line(event: Event) -> str:
             return f"effect/dispose {effect} {member}"
         case DisposerEnded(effect, member, disposed):
             return f"effect/disposed {effect} {member} {disposed.value}"
+        case TaskDone(task, status, how):
+            return f"task/done {task} {status.value} {how}"
         case ScopeCleanup(creation):
             return f"scope/cleanup {creation}"
         case Settled(call, outcome):

@@ -93,7 +93,7 @@ def test_every_kind_of_event_has_a_clause_for_one_too_many() -> None:
         assert all(CLAUSES[extra_clause(kind, edition)].holds_in(edition) for kind in EVENT_KINDS)
 
 
-TRACES = {"core": 600, "sessions": 200, "fibers": 120}
+TRACES = {"core": 600, "sessions": 200, "fibers": 120, "tasks": 150}
 """How many traces of each profile are looked at."""
 
 
@@ -145,8 +145,9 @@ CHOICES = {
     "id_free": ("at-detach", "after-scope"),
     "disposed_status": ("yes", "no"),
     "partial_text_on_abort": ("no", "yes"),
+    "fence": ("token", "exact-owner"),
 }
-"""The choices of decisions 43 to 45, as 2026-06 | 2026-08."""
+"""The choices of decisions 43 to 46, as 2026-06 | 2026-08."""
 
 DECLARED = {
     "failing_member": ("skips-rest", "isolated"),

@@ -18,6 +18,7 @@ CODES = {
     "ExecutorInactive": "executor-inactive",
     "IdExists": "id-exists",
     "Inactive": "inactive",
+    "InvalidArguments": "invalid-arguments",
     "InvalidContent": "invalid-content",
     "InvalidRequest": "invalid-request",
     "InvalidTaskId": "invalid-task-id",
@@ -35,6 +36,7 @@ CODES = {
     "SpawnFailed": "spawn-failed",
     "UnknownTask": "unknown-task",
     "UnsupportedCapability": "unsupported-capability",
+    "UnknownTool": "unknown-tool",
 }
 
 

@@ -9,13 +9,14 @@ from typing import Final
 from probate_conformance.generation.core import EVERYTHING, Palette, Writer
 from probate_conformance.generation.fibers import FiberWriter
 from probate_conformance.generation.sessions import SessionsWriter
+from probate_conformance.generation.tasks import TaskWriter
 from probate_conformance.randomness import stream_of
 from probate_conformance.rehearsal import Rehearsal
 from probate_conformance.trace import Trace
 from probate_model.alphabet.editions import EDITION_2026_06, Edition
 
 WRITERS: Final[Mapping[str, type[Writer]]] = MappingProxyType(
-    {writer.profile: writer for writer in (Writer, SessionsWriter, FiberWriter)}
+    {writer.profile: writer for writer in (Writer, SessionsWriter, FiberWriter, TaskWriter)}
 )
 """By profile, who writes its traces."""
 

@@ -185,6 +185,16 @@ class Siblings(StrEnum):
     ONE_BY_ONE = "one-by-one"
 
 
+@plain
+class Fence(StrEnum):
+    """What makes a background task somebody's."""
+
+    TOKEN = "token"  # noqa: S105 - the name of a choice
+    """The id of who started it: an agent that has the id later has the task."""
+    EXACT_OWNER = "exact-owner"
+    """The very agent that started it, and nobody after it."""
+
+
 Choice = (
     Wake
     | PreRunCancel
@@ -203,6 +213,7 @@ Choice = (
     | FailingMember
     | EffectDispose
     | Siblings
+    | Fence
 )
 """The value of a choice. Each kind belongs to one choice only, so the value tells which choice it is of."""
 
@@ -232,6 +243,7 @@ class Edition:
     failing_member: FailingMember = FailingMember.SKIPS_REST
     effect_dispose: EffectDispose = EffectDispose.JOINED
     siblings: Siblings = Siblings.TOGETHER
+    fence: Fence = Fence.TOKEN
 
     def choices(self) -> dict[str, str]:
         """Give the choices by name."""
@@ -309,6 +321,7 @@ EDITION_2026_08: Final = Edition(
     id_free=IdFree.AFTER_SCOPE,
     disposed_status=DisposedStatus.NO,
     partial_text_on_abort=PartialText.YES,
+    fence=Fence.EXACT_OWNER,
 )
 
 EDITIONS: Final[dict[str, Edition]] = {edition.name: edition for edition in (EDITION_2026_06, EDITION_2026_08)}

@@ -16,6 +16,7 @@ from probate_model.alphabet.names import AgentRef, Code, Label, Text
 from probate_model.alphabet.ops import Cause
 from probate_model.alphabet.rooms import InRoom
 from probate_model.alphabet.sessions import StoredLog
+from probate_model.alphabet.tasks import TASK_EVENTS, TaskEvent, TaskRef, TaskValue
 
 
 @plain
@@ -243,9 +244,9 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """The call returned: a create with its agent, a look with its snapshot, a use with a provider, or with nothing."""
+    """The call returned: a create with its agent, a look with its snapshot, some with more, others with nothing."""
 
-    value: AgentRef | Label | Snapshot | StoredLog | None = None
+    value: AgentRef | Label | TaskRef | bool | Snapshot | StoredLog | TaskValue | None = None
     settlement: Literal["returned"] = "returned"
 
 
@@ -403,7 +404,7 @@ AgentEvent: TypeAlias = (
 )
 """Events of one agent."""
 
-HeardEvent: TypeAlias = AgentEvent | FiberEvent
+HeardEvent: TypeAlias = AgentEvent | FiberEvent | TaskEvent
 """Events that an ordinary listener can hear and react to: those of agents, and those of the rooms."""
 
 Event: TypeAlias = HeardEvent | ScopeCleanup | Settled
@@ -440,6 +441,7 @@ EVENT_KINDS: tuple[str, ...] = (
     "session/disposed",
     *FIBER_EVENTS,
     "scope/cleanup",
+    *TASK_EVENTS,
     "settled",
 )
 """All kinds of event, in the order in which an agent's life meets them first."""

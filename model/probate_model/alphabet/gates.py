@@ -47,6 +47,9 @@ class GateKind(StrEnum):
     LOAD = "load"
     """The load of a stored log (profile ``sessions``)."""
 
+    EXIT = "exit"
+    """The process of a background task, before it ends (profile ``tasks``)."""
+
     BODY = "body"
     """A plug-in's body, after it has set everything up and before it returns (profile ``fibers``)."""
 
@@ -67,7 +70,7 @@ class Temper(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One gate: its kind, and the creation whose agent arrives at it."""
+    """One gate: its kind, and the creation whose agent arrives at it; for ``exit``, the start of the task."""
 
     kind: GateKind
     creation: Label
@@ -80,6 +83,7 @@ ERROR: Final = GateOutcome("error")
 TEXT: Final = GateOutcome("text")
 MAX_TOKENS: Final = GateOutcome("max-tokens")
 NOT_FOUND: Final = GateOutcome("not-found")
+SIGNAL: Final = GateOutcome("signal")
 
 _FIXED: Final[dict[GateKind, tuple[GateOutcome, ...]]] = {
     GateKind.SETUP: (OK, THROW),
@@ -92,6 +96,7 @@ _FIXED: Final[dict[GateKind, tuple[GateOutcome, ...]]] = {
     GateKind.BODY: (OK, THROW),
     GateKind.EFFECT: (OK, THROW),
     GateKind.DISPOSER: (OK, FAIL),
+    GateKind.EXIT: (OK, FAIL, SIGNAL),
 }
 
 MOST_TOOLS: Final = 8

@@ -18,6 +18,7 @@ from probate_model.alphabet.fibers import FiberOp
 from probate_model.alphabet.members import plain
 from probate_model.alphabet.names import AgentId, Label, OwnerName, Text
 from probate_model.alphabet.sessions import SessionsOp
+from probate_model.alphabet.tasks import TaskOp
 
 
 @plain
@@ -226,6 +227,7 @@ Op: TypeAlias = (
     | Look
     | FiberOp
     | SessionsOp
+    | TaskOp
 )
 
 AgentOp: TypeAlias = Send | Steer | Inject | Cancel | AwaitIdle | Dispose

@@ -59,6 +59,21 @@ class Refusal(StrEnum):
     NOT_INJECTED = "not-injected"
     """Neither the fiber nor an ancestor declares or provides the service."""
 
+    ACCESS_DENIED = "access-denied"
+    """The task belongs to somebody else."""
+
+    UNKNOWN_TASK = "unknown-task"
+    """There is no such task: there never was, or its executor has ended."""
+
+    INVALID_TASK_ID = "invalid-task-id"
+    """The name of the task is empty."""
+
+    UNKNOWN_TOOL = "unknown-tool"
+    """There is no such tool at this moment."""
+
+    EXECUTOR_INACTIVE = "executor-inactive"
+    """The executor has ended."""
+
     UNSPECIFIED = "unspecified"
     """The backend can't tell which; matches every code."""
 

@@ -1,6 +1,6 @@
 """The contract as a numbered list: what a clause is (``registry``), and one chapter for each profile."""
 
-from probate_model.clauses import fibers, sessions
+from probate_model.clauses import fibers, sessions, tasks
 from probate_model.clauses.core import AT_REST, SETTLES_ONCE, failure_clause
 from probate_model.clauses.registry import (
     CLAUSES,
@@ -31,4 +31,5 @@ __all__ = [
     "failure_clause",
     "fibers",
     "sessions",
+    "tasks",
 ]

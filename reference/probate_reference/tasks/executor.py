@@ -357,7 +357,7 @@ class Executor:
         task = Task(f"bash-{self._started}", spec.command, Call())
         entry = _Entry(task, spec.owner, self._streams(life))
         try:
-            self._spawn(entry, spec)
+            task._pid = self._spawn(entry, spec).pid
         except (OSError, ValueError) as failure:
             entry.streams[1].write(f"the command cannot be run: {failure}\n".encode(errors="replace"))
         life.entries[task.id] = entry
@@ -457,11 +457,17 @@ class Executor:
             if task._status is TaskStatus.RUNNING:
                 ended = entry.process is not None and task._exit is not None
                 task._status = TaskStatus.COMPLETED if ended else TaskStatus.KILLED
-            for listener in tuple(life.listeners.values()):
-                try:
-                    listener(task)
-                except Exception as failure:
-                    self._report("task listener", failure)
+            for key in tuple(life.listeners):
+                # One of them may have taken another one out, or disposed the executor.
+                listener = life.listeners.get(key)
+                if listener is not None:
+                    self._call(listener, task)
             task._done._return(None)
             del life.open[entry]
             life.end_if_empty()
+
+    def _call(self, listener: Callable[[Task], object], task: Task) -> None:
+        try:
+            listener(task)
+        except Exception as failure:
+            self._report("task listener", failure)

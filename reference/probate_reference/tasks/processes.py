@@ -138,6 +138,8 @@ class Process:
                 await self._leader_ended()
                 if self._told:
                     await self._pipes_closed.wait()
+                # What is told to end from here on is killed anyway.
+                self._group = None
                 group.cancel_scope.cancel()
         finally:
             self._group = None

@@ -165,12 +165,13 @@ class Exit:
 class Task:
     """A command in the background. Whose it is, the executor tells."""
 
-    __slots__ = ("_command", "_done", "_exit", "_id", "_status")
+    __slots__ = ("_command", "_done", "_exit", "_id", "_pid", "_status")
 
     def __init__(self, id: str, command: str, done: Call[None]) -> None:
         self._id = id
         self._command = command
         self._done = done
+        self._pid: int | None = None
         self._status = TaskStatus.RUNNING
         self._exit: Exit | None = None
 
@@ -183,6 +184,11 @@ class Task:
     def command(self) -> str:
         """The line that the shell was given."""
         return self._command
+
+    @property
+    def pid(self) -> int | None:
+        """The number of its process and of the process group; ``None`` if the command could not be run."""
+        return self._pid
 
     @property
     def status(self) -> TaskStatus:

@@ -17,6 +17,7 @@ from anyio.abc import TaskGroup
 from probate_conformance.backends.reference.fibers import FiberSubject
 from probate_conformance.backends.reference.sessions import SessionsSubject
 from probate_conformance.backends.reference.subject import Subject
+from probate_conformance.backends.reference.tasks import TaskSubject
 from probate_conformance.errors import BackendBroke
 from probate_conformance.loops import HOSTS
 from probate_conformance.loops.base import Host
@@ -26,7 +27,7 @@ from probate_conformance.wire import Burst, Close, Closed, Command, Conversation
 T = TypeVar("T")
 
 SUBJECTS: Final[Mapping[str, type[Subject]]] = MappingProxyType(
-    {"core": Subject, "sessions": SessionsSubject, "fibers": FiberSubject}
+    {"core": Subject, "sessions": SessionsSubject, "fibers": FiberSubject, "tasks": TaskSubject}
 )
 """By profile, what carries out its items."""
 
@@ -73,7 +74,7 @@ class _World:
             with self.scope:
                 while True:
                     subject = self.subject
-                    async with subject.runtime, create_task_group() as calls:
+                    async with subject.running(), create_task_group() as calls:
                         subject.start(calls)
                         await subject.ended.wait()
                         subject.stop()
@@ -139,10 +140,17 @@ class _Conversing:
         return Quiet.model_construct(events=tuple(events), snapshot=subject.look(), never=not quiet, unknown=())
 
     async def _quiet(self, world: _World) -> bool:
-        quiet = await self._host.quiet()
+        quiet = await self._rest(world)
         if world.broke is not None:
             raise BackendBroke(f"the runtime raised {world.broke!r}") from world.broke
         return quiet
+
+    async def _rest(self, world: _World) -> bool:
+        """Wait until nothing can run, in the loop or outside of it."""
+        while True:
+            quiet = await self._host.quiet()
+            if not quiet or not world.subject.wait_outside():
+                return quiet
 
     async def _close(self) -> None:
         """End the world, whatever is left in it."""
@@ -151,9 +159,9 @@ class _Conversing:
             return
         world.subject.gates.open_all()
         world.subject.ended.set()
-        await self._host.quiet()
+        await self._rest(world)
         if not world.ended:
             world.scope.cancel()
-            await self._host.quiet()
+            await self._rest(world)
         if not world.ended:
             raise BackendBroke("the runtime did not end when it was cancelled")

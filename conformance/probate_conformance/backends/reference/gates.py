@@ -59,6 +59,11 @@ class Gates:
             case Open():
                 self._open(item.gate.kind, desk)
 
+    def held(self, kind: GateKind, label: Label) -> Temper | None:
+        """Give the temper of who arrives at a gate now; none if nobody has to wait there."""
+        desk = self._desks.get(Gate(kind, label))
+        return desk.temper if desk is not None and desk.held and not self._never_hold else None
+
     def open_all(self) -> None:
         """Let everything go on, and never hold anything again."""
         self._never_hold = True

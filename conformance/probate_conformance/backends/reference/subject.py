@@ -7,7 +7,8 @@ awaits it records how it settled.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -17,6 +18,7 @@ import probate_reference as reference
 from probate_conformance.backends.reference.gates import Gates
 from probate_conformance.backends.reference.translation import Thrown, cause_of, code_of, event_of
 from probate_model.alphabet.events import (
+    AgentEvent,
     Event,
     HeardEvent,
     Listed,
@@ -143,6 +145,16 @@ class Subject:
         """End: no call is followed any more."""
         self._calls = None
 
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Run what the world consists of."""
+        async with self.runtime:
+            yield
+
+    def wait_outside(self) -> bool:
+        """Wait for what happens outside of the event loop and is certain to; tell whether there was any of it."""
+        return False
+
     def begin(self, item: BurstItem) -> None:
         """Carry out the synchronous part of an item."""
         match item:
@@ -187,16 +199,18 @@ class Subject:
         if isinstance(event, reference.SessionCreated):
             self._numbers[agent.id] = number = self._numbers.get(agent.id, 0) + 1
             self._refs[agent] = self._session_refs[agent.session] = agent_ref(AgentId(agent.id), number)
-        self.events.append(event_of(self._ref(agent), event))
+        self.events.append(self.told(event))
+
+    def told(self, event: reference.Event) -> AgentEvent:
+        """Give an event as one of the alphabet."""
+        return event_of(self._ref(event.agent), event)
 
     def _install(self, item: React) -> None:
         hear = self._listener(item)
         if item.on.event == "signal":
             self._hearing.append(hear)
         else:
-            self.runtime.events.on(
-                lambda event: hear(event_of(self._ref(event.agent), event), event.agent), item.on.event
-            )
+            self.runtime.events.on(lambda event: hear(self.told(event), event.agent), item.on.event)
 
     def _listener(self, item: React) -> Callable[[HeardEvent, reference.Agent | None], object]:
         """Give the listener that a reaction is: it acts once, at its match."""

@@ -1,0 +1,1 @@
+"""The room of profile ``tasks``: who a background task belongs to, and how it ends."""
