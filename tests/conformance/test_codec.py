@@ -30,6 +30,7 @@ EVENTS = """
     fiber/body f
     effect/dispose e 2
     effect/disposed e 2 fail
+    task/done bash-1 killed signal:15
     scope/cleanup c
     log a#1 0 turn/start turn=1 trigger=injection
     log a#1 1 user/message A
@@ -75,6 +76,21 @@ ITEMS = """
     provide p f s
     end e
     use f s name
+    start t by=c turn
+    launch u owner=a armed broken
+    say t word
+    fire u
+    read t by=c
+    read t directly
+    kill t by=c turn
+    owner t
+    tasks
+    await t
+    untool
+    retool
+    end_executor
+    new_executor
+    registry broken
     settle
 """
 
@@ -90,7 +106,7 @@ def test_every_kind_of_event_is_typed_here() -> None:
     assert {event(one.strip()).event for one in EVENTS.strip().splitlines()} == set(EVENT_KINDS)
 
 
-@pytest.mark.parametrize("place", range(29))
+@pytest.mark.parametrize("place", range(44))
 def test_an_item_is_read_back(place: int) -> None:
     item = items(ITEMS)[place]
     assert ITEM.validate_json(ITEM.dump_json(item)) == item

@@ -32,6 +32,8 @@ WHOLE = """
     look
 """
 
+HEARD = ", ".join(kind for kind in EVENT_KINDS if kind not in ("scope/cleanup", "settled"))
+
 
 def trace(text: str, **changes: object) -> Trace:
     """Give a trace of these items, validated."""
@@ -161,7 +163,12 @@ FAULTS = {
     "react log upto=3 do look": [(1, f"log has no field 'upto'; it has {FIELDS_OF_A_LOG_EVENT}")],
     "react log record=turn/end outcome=aborted do look": [],
     "react agent/queued do throw V; look": [(1, "a throw can only be the last action")],
-    "react scope/cleanup do look": [(1, f"no listener hears 'scope/cleanup'; known are {', '.join(EVENT_KINDS[:-2])}")],
+    "react scope/cleanup do look": [
+        (
+            1,
+            f"no listener hears 'scope/cleanup'; known are {HEARD}",
+        )
+    ],
     "plan model c later": [(1, "the gate 'model' has no outcome 'later'")],
     "plan model c tools:0": [(1, "the gate 'model' has no outcome 'tools:0'")],
     "plan model c tools:9": [(1, "the gate 'model' has no outcome 'tools:9'")],

@@ -119,11 +119,12 @@ from probate_model.alphabet.ops import (
     UnloadProvider,
     Withdraw,
 )
-from probate_model.alphabet.tasks import TaskDone
+from probate_model.alphabet.tasks import TaskDone, TaskList, TaskOutput, TaskOwner, TaskRef, TaskStatus
 from probate_model.machine import apply, settle
 from probate_model.registry import snapshot
 from probate_model.run import Silence
 from probate_model.world import World, new_world
+from tests.model.task_words import NAMED, VERBS, task_op, value_words
 
 # Events as text.
 
@@ -193,6 +194,8 @@ def _outcome_words(outcome: Settlement) -> str:
             return f"raised {code}"
         case Returned(None):
             return "returned"
+        case Returned(TaskOutput() | TaskOwner() | TaskList() as told):
+            return f"returned {value_words(told)}"
         case Returned(value):
             return f"returned {look_words(value) if isinstance(value, Snapshot) else value}"
 
@@ -242,6 +245,8 @@ def event(text: str) -> Event:
             return DisposerCalled(Label(name), int(member))
         case "effect/disposed", [member, disposed]:
             return DisposerEnded(Label(name), int(member), DisposerOutcome(disposed))
+        case "task/done", [status, how]:
+            return TaskDone(TaskRef(name), TaskStatus(status), how)
         case "scope/cleanup", []:
             return ScopeCleanup(Label(name))
         case "settled", ["raised", code]:
@@ -401,6 +406,8 @@ class Script:
                 return _effect(Label(label or name), options)
             case "provide", [name, fiber, service]:
                 return Provide(Label(label or name), Label(fiber), ServiceName(service))
+            case named, [name, *options] if named in NAMED:
+                return task_op(verb, options, Label(label or name))
             case _:
                 pass
         if not label:
@@ -440,6 +447,8 @@ class Script:
                 return Use(call, Label(fiber), ServiceName(service))
             case "use", [fiber, service, "name"]:
                 return Use(call, Label(fiber), ServiceName(service), ByName.NAME)
+            case _ if verb in VERBS:
+                return task_op(verb, words, call)
             case _:
                 raise ValueError(f"no item: {verb} {' '.join(words)}")
 
