@@ -149,6 +149,26 @@ CHAPTERS: Final = (
         "A service is what one fiber offers to all others. Whoever declares it lives with it: bound to a provider from "
         "load to unload, reloaded when another one takes its place, and never left with one that is gone.",
     ),
+    Chapter(
+        "Background tasks",
+        ("TASK",),
+        "An agent can start a command and do something else meanwhile. The executor runs it and remembers it; the tool "
+        "that an agent calls comes and goes without touching it. A task ends once, is told once, and is never left "
+        "behind: not by a kill, and not by the end of the executor. (Profile `tasks`, as the next two chapters.)",
+    ),
+    Chapter(
+        "The fence",
+        ("FENCE",),
+        "A task belongs to whoever started it. The owner is a token that is kept with the task, told by one question, "
+        "and compared for equality by the tool, which remembers nothing: so a tool that is loaded anew lets in nobody "
+        "whom the old one kept out.",
+    ),
+    Chapter(
+        "Notices",
+        ("NOTICE",),
+        "The owner is told when a task has ended, once, as context that wakes nobody. It is looked for by its id at "
+        "that moment; if it can't be found, or nobody is there to look, the news is dropped and never told later.",
+    ),
 )
 
 REST: Final = Chapter("More", (), "Clauses that belong to none of the chapters above.")
