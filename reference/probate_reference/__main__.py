@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,6 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return complain(str(error), 2)
     except StorageError as error:
         return complain(str(error), 1)
+    except KeyboardInterrupt:  # before there was a handler
+        return 128 + signal.SIGINT
 
 
 def complain(text: str, code: int) -> int:

@@ -52,7 +52,7 @@ class Bridge:
     """Serves the agents of a runtime to ACP clients.
 
     :param runtime: where the agents live
-    :param owner: who owns them; unloading it ends them all
+    :param owner: who owns them, and belongs to this bridge alone; it is loaded if it is not, and unloaded in the end
     :param live: where models tell what they say while they say it
     :param permissions: where tools ask; the bridge answers for its own agents by asking their client
     :param setup: runs in private before an agent of the bridge is published
@@ -75,6 +75,8 @@ class Bridge:
     ) -> None:
         self.runtime = runtime
         self.owner = owner or runtime.owner("acp")
+        if not self.owner.active:
+            self.owner.load()  # by a bridge before us, whose agents may still be ending
         self.setup = setup
         self.mint = mint
         self.report = report

@@ -155,10 +155,10 @@ def serve_standard_streams(config: Config, loop: str) -> int:
 
     :param loop: ``asyncio`` or ``trio``
     :return: the exit code: 0 when the client has gone, 128 and the number of the signal when one came
-    :raises ConfigError: if the model cannot be made
+    :raises ConfigError: if the model cannot be made, or there is no standard input or output
     :raises StorageError: if the home cannot be used, or records could not be written at the end
     """
-    if os.isatty(0):
+    if sys.stdin is not None and sys.stdin.isatty():
         _say("speaking the Agent Client Protocol on standard input and output; an editor is to start this")
     mark = uuid.uuid4().hex
     taken: list[signal.Signals] = []
@@ -169,8 +169,10 @@ def serve_standard_streams(config: Config, loop: str) -> int:
             taken.append(number)
             stop.set()
 
+    # Before there is a loop, which would take the number of a descriptor that is closed for one of its own.
+    incoming, outgoing = _claim_standard_streams()
+
     async def main() -> None:
-        incoming, outgoing = _claim_standard_streams()
         stop = anyio.Event()
 
         async def beside(connection: Connection) -> None:
@@ -219,8 +221,12 @@ def _give_up(mark: str) -> None:
 
 def _claim_standard_streams() -> tuple[int, int]:
     """Take standard input and output for the protocol, and give the rest of the program others."""
-    sys.stdout.flush()
-    incoming, outgoing = os.dup(0), os.dup(1)
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    try:
+        incoming, outgoing = os.dup(0), os.dup(1)
+    except OSError:
+        raise ConfigError("standard input or output is closed; the protocol needs both") from None
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)

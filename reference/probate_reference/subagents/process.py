@@ -258,6 +258,8 @@ class AcpRun(Run):
         update = params.get("update")
         if method != "session/update" or not isinstance(update, dict) or self.result.done:
             return
+        if not self._prompted or params.get("sessionId") != self._session:
+            return  # no part of the answer
         content = update.get("content")
         if update.get("sessionUpdate") != "agent_message_chunk" or not isinstance(content, dict):
             return

@@ -506,3 +506,22 @@ async def test_a_connection_that_is_closed_says_nothing_more(bridged: Bridged) -
         assert connection.sessions == 0
         connection.close()
         assert await connection.closed == "local"
+
+
+async def test_a_bridge_can_be_loaded_anew_while_the_old_one_ends(bridged: Bridged) -> None:
+    world = bridged.world
+    world.deaf = True
+    world.model.hold()
+    async with world.runtime, bridged.client() as (client, _connection):
+        prompt = await client.prompt(await client.new(), "hello")
+        arrival = await world.model.arrival()
+        closing = bridged.bridge.close()
+        assert await client.answer(prompt) == {"stopReason": "cancelled"}
+        world.model.held = False
+        bridged.bridge = Bridge(world.runtime, mint=lambda: "new")
+        async with bridged.client() as (other, _):
+            assert await other.answer(await other.prompt(await other.new(), "hello")) == {"stopReason": "end_turn"}
+            assert not closing.done
+            arrival.release()
+            await closing
+            assert await other.answer(await other.prompt("new", "again")) == {"stopReason": "end_turn"}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import anyio
@@ -207,3 +209,31 @@ async def test_garbage_is_answered_and_nothing_else_is_printed(tmp_path: Path, a
             await served.client.until(lambda: None in served.client.answers)
         assert await leave(served, "eof") == 0
         assert "Traceback" not in served.errors
+
+
+STUCK = """
+import sys
+from probate_reference import Call
+from probate_reference.acp import Bridge, serving
+from probate_reference.acp.config import Config
+Bridge.close = lambda self: Call()  # which never returns
+serving.STATED_SECONDS = 0.1
+sys.exit(serving.serve_standard_streams(Config(), sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "trio"])
+def test_a_server_that_cannot_end_in_order_ends_all_the_same(loop: str) -> None:
+    command = [sys.executable, "-c", STUCK, loop]
+    ran = subprocess.run(command, input=b"", capture_output=True, check=False, timeout=HUNG_SECONDS)
+    assert ran.returncode == 70
+    assert ran.stderr == b"probate acp: could not end in order within 0.1 seconds\n"
+    assert ran.stdout == b""
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_without_its_streams_it_says_so(closed: str) -> None:
+    command = ["/bin/sh", "-c", f'exec "$0" -P -m probate_reference acp {closed}', sys.executable]
+    ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=HUNG_SECONDS)
+    assert ran.returncode == 2
+    assert ran.stderr == b"error: standard input or output is closed; the protocol needs both\n"

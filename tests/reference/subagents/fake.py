@@ -61,12 +61,13 @@ class FakeChild:
         await self.far.say({"jsonrpc": "2.0", "id": request["id"], "result": result})
         return request
 
-    async def chunk(self, text: object, kind: str = "agent_message_chunk", of: str = "text") -> None:
+    async def chunk(
+        self, text: object, kind: str = "agent_message_chunk", of: str = "text", session: str = "s"
+    ) -> None:
         """Say something."""
         update = {"sessionUpdate": kind, "content": {"type": of, "text": text}}
-        await self.far.say(
-            {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": update}}
-        )
+        params = {"sessionId": session, "update": update}
+        await self.far.say({"jsonrpc": "2.0", "method": "session/update", "params": params})
 
 
 class Faked:

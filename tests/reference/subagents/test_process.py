@@ -44,6 +44,7 @@ async def test_the_line_of_work() -> None:
             "fs": {"readTextFile": False, "writeTextFile": False},
             "terminal": False,
         }
+        await child.chunk("too early")
         new = await child.answer("session/new", {"sessionId": "s"})
         schema.NewSessionRequest.model_validate(new["params"])
         assert new["params"] == {"cwd": "/work", "mcpServers": []}
@@ -54,6 +55,7 @@ async def test_the_line_of_work() -> None:
         await child.chunk("hm", kind="agent_thought_chunk")
         await child.chunk("picture", of="image")
         await child.chunk(7)
+        await child.chunk("elsewhere", session="t")
         await child.chunk("two.")
         await reply(child, prompt, {"stopReason": "end_turn"})
         assert await run.result == RunResult(RunStop.COMPLETED, ("One two.",))
