@@ -14,9 +14,10 @@ from bench.beside import beside
 from bench.catching import catching
 from bench.conversing import now
 from bench.rates import rates
+from bench.tasks import tasks
 from bench.volume import volume
 
-SECTIONS = {"peer": rates, "catch": catching, "coverage": volume, "dsh": beside, "acp": acp}
+SECTIONS = {"peer": rates, "catch": catching, "coverage": volume, "dsh": beside, "acp": acp, "tasks": tasks}
 
 
 def main() -> int:

@@ -88,7 +88,7 @@ ITEMS = """
     await t
     untool
     retool
-    end_executor
+    stop_executor
     new_executor
     registry broken
     settle

@@ -26,9 +26,10 @@ SHEET = frozenset(
     for number in (
         *(1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14, 16, 17, 18, 19, 21, 22, 23, 24, 26, 27, 28, 29, 31, 32, 33, 34, 36),
         *(37, 38, 39, 41, 42, 43, 44, 46, 47, 48, 49, 51, 52, 53, 54, 56, 57, 58, 59, 61, 62, 63, 64),
+        *(84, 86, 87, 88, 89, 91, 92, 93),
     )
 )
-"""The mutants of the fact sheet up to M64."""
+"""The mutants of the fact sheet up to M64, and those of background tasks."""
 NOT_CORE = {
     "M21": "only the edition 2026-08 has a wake latch",
     "M42": "needs the load of a resume",

@@ -229,7 +229,7 @@ CASES: dict[str, tuple[str, str]] = {
         settle
         await t
         await u
-        end_executor
+        stop_executor
         tasks
         owner t
         read t directly
@@ -247,23 +247,23 @@ CASES: dict[str, tuple[str, str]] = {
         settled await2 returned
         settled v raised executor-inactive
         settled await returned
-        settled end_executor returned
+        settled stop_executor returned
         """,
     ),
     "i18_with_finished_tasks_only_disposal_returns": (
         f"""{BOTH}
         launch t
         settle
-        end_executor
+        stop_executor
         settle
-        end_executor
+        stop_executor
         settle
         """,
         """
         settled t returned bash-1
         task/done bash-1 completed code:0
-        settled end_executor returned
-        settled end_executor2 returned
+        settled stop_executor returned
+        settled stop_executor2 returned
         """,
     ),
     "i20_a_signal_that_fires_later_kills": (
@@ -435,7 +435,7 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "an_executor_that_is_loaded_again_uses_no_name_twice": (
         f"""{HELD}
-        end_executor
+        stop_executor
         new_executor
         owner t
         settle
@@ -447,7 +447,7 @@ CASES: dict[str, tuple[str, str]] = {
         settled t returned bash-1
         settled new_executor returned
         settled owner returned nobody
-        settled end_executor returned
+        settled stop_executor returned
         settled read raised unknown-task
         settled u returned bash-2
         task/done bash-2 completed code:0

@@ -34,7 +34,7 @@ NAMED = ("start", "launch")
 """The verbs whose first word is the label."""
 
 VERBS = (
-    "start", "launch", "say", "fire", "read", "kill", "owner", "tasks", "await", "untool", "retool", "end_executor",
+    "start", "launch", "say", "fire", "read", "kill", "owner", "tasks", "await", "untool", "retool", "stop_executor",
     "new_executor", "registry",
 )  # fmt: skip
 """All verbs of the profile."""
@@ -71,7 +71,7 @@ def task_op(verb: str, words: Sequence[str], call: Label) -> TaskOp:
             return UnloadTool(call)
         case "retool", []:
             return LoadTool(call)
-        case "end_executor", []:
+        case "stop_executor", []:
             return DisposeExecutor(call)
         case "new_executor", []:
             return LoadExecutor(call)

@@ -70,6 +70,7 @@ def see(run: Run, label: Label) -> None:
     failed = False
     if is_known(room, task):
         run.emit(None, TaskDone(task.ref, status, task.exit), _DONE)
+        run.silence_about("TASK-04", task_name(task), "task/done")
         # A tool that was loaded from inside of the dispatch is not called in it any more.
         if is_known(room_of(run), task):
             there = room.tool and room_of(run).tool and room_of(run).loads == room.loads
@@ -116,3 +117,4 @@ def _owner(run: Run, task: Task) -> Agent | None:
 def _silence(run: Run, task: Task, clause: str) -> None:
     for label in run.registry:
         run.silence(clause, run[label], "log", text=notice_text(task.ref))
+        run.silence(clause, run[label], "log", broad=True, record="turn/start", trigger="injection")

@@ -60,6 +60,7 @@ _KILLED = demand("TASK-06", outcome="TASK-06")
 _UNKNOWN = demand("TASK-09", outcome="TASK-09")
 _FORGOTTEN = demand("TASK-11", outcome="TASK-11")
 _OWNER = demand("FENCE-06", outcome="FENCE-06")
+_STILL = demand("FENCE-05", outcome="FENCE-05")
 _LISTED = demand("TASK-16", outcome="TASK-16")
 _ACCEPTED = demand("CALL-02")
 
@@ -190,7 +191,8 @@ def owner_of(run: Run, op: OwnerOfTask) -> bool:
     if isinstance(task, bool):
         run.settled(op.label, CallReturned(TaskOwner(None)), _OWNER)
     elif is_known(room_of(run), task):
-        run.settled(op.label, CallReturned(TaskOwner(task.owner)), _OWNER)
+        due = _STILL if task.process is Process.OVER else _OWNER
+        run.settled(op.label, CallReturned(TaskOwner(task.owner)), due)
     else:
         run.settled(op.label, CallReturned(TaskOwner(None)), _FORGOTTEN)
     return True

@@ -13,6 +13,7 @@ from probate_conformance.backends.reference.known_bad.publication import PUBLICA
 from probate_conformance.backends.reference.known_bad.registry import REGISTRY
 from probate_conformance.backends.reference.known_bad.selftesting import BUDGET, Result, selftest
 from probate_conformance.backends.reference.known_bad.sessions import SESSIONS
+from probate_conformance.backends.reference.known_bad.tasks import TASKS
 from probate_conformance.backends.reference.known_bad.teardown import TEARDOWN
 from probate_conformance.backends.reference.known_bad.turns import TURNS
 from probate_conformance.backends.reference.known_bad.variant import Loop, Variant
@@ -21,7 +22,7 @@ __all__ = ("BUDGET", "VARIANTS", "Result", "Variant", "backend", "selftest")
 
 VARIANTS: Final[dict[str, Variant]] = {
     variant.name: variant
-    for family in (CANCEL, TURNS, PUBLICATION, TEARDOWN, OWNERS, REGISTRY, FIBERS, SESSIONS)
+    for family in (CANCEL, TURNS, PUBLICATION, TEARDOWN, OWNERS, REGISTRY, FIBERS, SESSIONS, TASKS)
     for variant in family.variants
 }
 

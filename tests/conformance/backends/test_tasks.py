@@ -1,0 +1,82 @@
+"""Profile ``tasks`` on the reference: the typed cases with real processes, and the one rule about environments."""
+
+from __future__ import annotations
+
+import os
+from typing import Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from probate_conformance.backends.reference import ReferenceBackend
+from probate_conformance.lockstep import Verdict, examine
+from probate_conformance.trace import Trace
+from probate_model import environment as model
+from probate_model.alphabet.events import Event
+from probate_model.worlds import EVERYTHING
+from probate_reference import environment as reference
+from tests.model.helpers import items, line
+from tests.model.task_cases import CASES, of_tasks
+from tests.reference.tasks.commands import children, descriptors
+
+LOOPS: tuple[Literal["asyncio", "trio"], ...] = ("asyncio", "trio")
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("name", CASES)
+def test_a_case_on_the_reference(name: str, loop: Literal["asyncio", "trio"]) -> None:
+    script, _ = CASES[name]
+    trace = Trace(profile="tasks", items=items(script))
+    with ReferenceBackend(loop) as backend:
+        examined = backend.converse(examine(trace, EVERYTHING))
+    assert (examined.verdict, examined.divergence) == (Verdict.PASS, None)
+    seen: list[Event] = [event for exchange in examined.exchanges for event in exchange.events]
+    assert of_tasks([line(event) for event in seen])
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_world_that_is_left_in_the_middle_leaves_nothing(loop: Literal["asyncio", "trio"]) -> None:
+    before, open_before = children(), descriptors()
+    script = "hold exit t deaf\nlaunch t\nhold exit u\nlaunch u\nsettle\nkill t directly\nsettle"
+    trace = Trace(profile="tasks", items=items(script))
+    with ReferenceBackend(loop) as backend:
+        conversation = examine(trace, EVERYTHING)
+
+        def only_the_first_two() -> object:
+            command = next(conversation)
+            for _ in range(3):
+                command = conversation.send((yield command))
+            conversation.close()
+            return None
+
+        backend.converse(only_the_first_two())  # type: ignore[arg-type]
+    assert [child for child in children() if child not in before] == []
+    assert len(descriptors()) == len(open_before)
+
+
+NAMES = st.one_of(
+    st.text(st.characters(exclude_characters="=\0", exclude_categories=["Cs"]), max_size=12),
+    st.builds(
+        lambda left, word, right: left + word + right,
+        st.text("aZ_1\u0131", max_size=3),
+        st.sampled_from(["key", "Token", "SECRET", "passWORD", "Passwd", "credential", "KE", "\u212aEY", "\u017fEC"]),
+        st.text("aZ_1", max_size=3),
+    ),
+    st.sampled_from(["PATH", "HOME", "OPENAI_API_KEY", "TERM"]),
+)
+
+
+@settings(deadline=None)
+@given(st.dictionaries(NAMES, st.text(max_size=3)), st.dictionaries(NAMES, st.none() | st.text(max_size=3)))
+def test_model_and_reference_have_one_rule_about_environments(
+    ambient: dict[str, str], overlay: dict[str, str | None]
+) -> None:
+    given_to_child = reference.child_environment(ambient, overlay)
+    assert given_to_child == model.child_environment(ambient, overlay)
+    # L21: what looks like a credential is there only if it is configured.
+    for name in given_to_child:
+        assert overlay.get(name) is not None or not model.is_credential(name)
+    assert {name for name in os.environ if reference.names_credential(name)} == {
+        name for name in os.environ if model.is_credential(name)
+    }
