@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 from typing import Literal
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from probate_conformance.backends.reference import ReferenceBackend
 from probate_conformance.lockstep import Verdict, examine
 from probate_conformance.trace import Trace
+from probate_conformance.wire import Command, Reply
 from probate_model import environment as model
 from probate_model.alphabet.events import Event
 from probate_model.worlds import EVERYTHING
@@ -43,14 +45,13 @@ def test_a_world_that_is_left_in_the_middle_leaves_nothing(loop: Literal["asynci
     with ReferenceBackend(loop) as backend:
         conversation = examine(trace, EVERYTHING)
 
-        def only_the_first_two() -> object:
+        def only_the_first_two() -> Generator[Command, Reply, None]:
             command = next(conversation)
             for _ in range(3):
                 command = conversation.send((yield command))
             conversation.close()
-            return None
 
-        backend.converse(only_the_first_two())  # type: ignore[arg-type]
+        backend.converse(only_the_first_two())
     assert [child for child in children() if child not in before] == []
     assert len(descriptors()) == len(open_before)
 
