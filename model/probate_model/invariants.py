@@ -44,8 +44,10 @@ from probate_model.alphabet.events import (
 )
 from probate_model.alphabet.names import AgentId, Label, OwnerName, Text
 from probate_model.alphabet.ops import ByOwner, Cancel, Create, LoadOwner, LoadProvider
+from probate_model.alphabet.tasks import TaskDone
 from probate_model.cancel import is_parked
 from probate_model.machine import Step, apply, enabled, settle
+from probate_model.tasks.state import Process
 from probate_model.world import Agent, Driver, Returned, Stage, Teardown, World
 
 Invariant = Callable[[World], Iterator[str]]
@@ -114,6 +116,36 @@ def _drops_silently(edition: Edition) -> bool:
 
 def _ends(agent: Agent) -> bool:
     return agent.teardown is not Teardown.NONE
+
+
+def l16_ownership(before: World, after: World) -> Iterator[str]:
+    """L16 forbids that the owner of a task changes, and that a task is forgotten while its executor lives."""
+    had, has = before.rooms.tasks, after.rooms.tasks
+    if had is None or has is None:
+        return
+    now = {task.label: task for task in has.tasks}
+    for task in had.tasks:
+        if task.label not in now:
+            yield f"L16: the task {task.label} is forgotten"
+        elif (now[task.label].owner, now[task.label].owner_label) != (task.owner, task.owner_label):
+            yield f"L16: the owner of {task.label} changes"
+
+
+def l17_told_once(before: World, after: World, events: Sequence[Event]) -> Iterator[str]:
+    """L17 forbids an end that is told of a task which had ended before, or whose executor was disposed before.
+
+    :param events: what was seen on the way from the one world to the other
+    """
+    del after
+    room = before.rooms.tasks
+    known = {} if room is None else {task.ref: task for task in room.tasks}
+    told = [event.task for event in events if isinstance(event, TaskDone)]
+    for name in dict.fromkeys(told):
+        task = known.get(name)
+        if task is None or task.process is Process.OVER or told.count(name) > 1:
+            yield f"L17: the end of {name} is told twice, or of nothing"
+        elif room is not None and not (room.active and task.executor == room.executor):
+            yield f"L17: the end of {name} is told after its executor was disposed"
 
 
 def l4_fifo(before: World, after: World) -> Iterator[str]:

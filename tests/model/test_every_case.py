@@ -1,4 +1,4 @@
-"""Every numbered case of the chapters A to E and H is a test, or stands on the list of those that can't be one."""
+"""Every numbered case of the chapters A to E, H and I is a test, or stands on the list of those that can't be one."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tests.model import (
     test_cases_turns,
 )
 from tests.model.excluded import CASES, EXCLUDED
+from tests.model.task_cases import CASES as TASKS
 
 MODULES: dict[str, ModuleType] = {
     "A": test_cases_cancel,
@@ -29,7 +30,8 @@ KNOWN = {f"{chapter}{number}" for chapter, numbers in CASES.items() for number i
 
 def carried(chapter: str) -> set[str]:
     """Give the cases that a module of tests names."""
-    named = (re.match(r"test_([a-eh]\d+)_", name) for name in vars(MODULES[chapter]))
+    names = (f"test_{name}" for name in TASKS) if chapter == "I" else vars(MODULES[chapter])
+    named = (re.match(r"test_([a-ehi]\d+)_", name) for name in names)
     return {match[1].upper() for match in named if match}
 
 
@@ -41,6 +43,7 @@ def test_the_list_of_cases_is_whole() -> None:
         "D": 16,
         "E": 8,
         "H": 16,
+        "I": 23,
     }
     assert all(list(numbers) == sorted(set(numbers)) for numbers in CASES.values())
 
