@@ -208,7 +208,6 @@ class Connection:
     def _close_session(self, incoming: Incoming) -> Awaitable[object]:
         session = self._session(incoming.params)
         del self._sessions[session.id]
-        session.cancel()
         end = session.dispose()
         self._bridge.leave(session)
         self._ending = {one for one in self._ending if not one.done} | {end}

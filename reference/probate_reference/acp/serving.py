@@ -224,9 +224,11 @@ def _claim_standard_streams() -> tuple[int, int]:
     if sys.stdout is not None:
         sys.stdout.flush()
     try:
-        incoming, outgoing = os.dup(0), os.dup(1)
+        for descriptor in (0, 1):  # both, before a copy takes the number of one that is closed
+            os.fstat(descriptor)
     except OSError:
         raise ConfigError("standard input or output is closed; the protocol needs both") from None
+    incoming, outgoing = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
