@@ -128,8 +128,8 @@ class CachedSpace:
         self._ids: dict[Choice, int] = {}
         self._trees: list[Node | None] = []
         self._steps: list[Node | None] = [None] * (bound.agents + 1)
-        self._known: list[dict[int, Known]] = [{} for _ in range(bound.agents + 1)]
-        self._masks = [*layout.alone, layout.nobody]
+        masks = [(layout.nobody, bound.agents), *((mask, place) for place, mask in enumerate(layout.alone))]
+        self._groups: list[tuple[int, dict[int, Known], int]] = [(mask, {}, place) for mask, place in masks]
         self._resting: list[dict[int, int]] = [{} for _ in range(bound.agents)]
         self._normals: list[dict[tuple[Agent, Watch], int]] = [{} for _ in range(bound.agents)]
         self._moves: dict[tuple[int | str, ...], int] = {}
@@ -208,26 +208,30 @@ class CachedSpace:
 
     # What can come next.
 
-    def successors(self, state: int) -> list[tuple[int, int]]:
-        """Give all that can come next: the number of each choice, and the state that it leads to."""
-        following: list[tuple[int, int]] = []
+    def successors(self, state: int) -> tuple[list[int], list[int]]:
+        """Give all that can come next: the number of each choice, and where each leads to; the end of a settle last."""
+        numbers: list[int] = []
+        following: list[int] = []
         runs = False
-        for place in range(self.bound.agents, -1, -1):
-            key = state & self._masks[place]
-            known = self._known[place].get(key)
+        for mask, known_here, place in self._groups:
+            key = state & mask
+            known = known_here.get(key)
             if known is None:
-                known = self._known[place][key] = self._learn(state, place)
+                known = known_here[key] = self._learn(state, place)
             choices, deltas, others, steps, beyond = known
             if beyond:
-                return []
+                return [], []
             runs = runs or steps
-            following += zip(choices, [state + delta for delta in deltas], strict=True)
+            numbers += choices
+            following += [state + delta for delta in deltas]
             if others:
                 self.anew += len(others)
-                following += [(number, self._take(state, number)) for number in others]
+                numbers += others
+                following += [self._take(state, number) for number in others]
         if not runs:
-            following.append((self._settle, self._settled(state)))
-        return following
+            numbers.append(self._settle)
+            following.append(self._settled(state))
+        return numbers, following
 
     def _learn(self, state: int, place: int) -> Known:
         """Find all that can come next of the agent at a place; of nobody for the place after the last."""

@@ -22,17 +22,18 @@ class PlainSpace:
         self._ids: dict[Choice, int] = {SETTLE: 0}
         self._shown: list[tuple[int, Taken]] = []
 
-    def successors(self, state: Position) -> list[tuple[int, Position]]:
-        """Give all that can come next: the number of each choice, and where it leads to."""
-        following = []
+    def successors(self, state: Position) -> tuple[list[int], list[Position]]:
+        """Give all that can come next: the number of each choice, and where each leads to; the end of a settle last."""
+        numbers, following = [], []
         for choice in choices(self.bound, state):
             number = self._ids.setdefault(choice, len(self.choices))
             if number == len(self.choices):
                 self.choices.append(choice)
             taken = take(state, choice)
             self._shown.append((number, taken))
-            following.append((number, taken.position))
-        return following
+            numbers.append(number)
+            following.append(taken.position)
+        return numbers, following
 
     def settles(self, state: Position) -> bool:
         """Tell whether a position settles."""

@@ -32,8 +32,8 @@ class Space(Protocol[S]):
     start: S
     choices: list[Choice]
 
-    def successors(self, state: S) -> Sequence[tuple[int, S]]:
-        """Give all that can come next: the number of each choice, and where it leads to."""
+    def successors(self, state: S) -> tuple[Sequence[int], Sequence[S]]:
+        """Give all that can come next: the number of each choice, and where each leads to; the end of a settle last."""
         ...
 
     def settles(self, state: S) -> bool:
@@ -188,30 +188,27 @@ def search(
     settle = space.choices.index(SETTLE)
     first = (*space.faults(space.start), *space.rest_faults(space.start))
     searched.findings += (Finding(fault, ()) for fault in first)
-    rested = bytearray(b"\1")
+    rested = {space.start}
     number = 0
     while number < len(order) and len(searched.findings) < most:
         state = order[number]
-        settles = space.settles(state)
-        following = space.successors(state)
+        choices, following = space.successors(state)
         searched.transitions += len(following)
-        for choice, after in following:
-            target = states.get(after)
-            if target is None:
+        rests = choices[-1:] == [settle] or choices[-1:] == (settle,)
+        for choice, after in zip(choices, following, strict=True):
+            if after not in states:
                 target = states[after] = len(order)
                 order.append(after)
                 searched.parents.append(number)
                 searched.by.append(choice)
-                rested.append(0)
                 for fault in space.faults(after):
                     searched.findings.append(Finding(fault, searched.path(target)))
-            if choice == settle and not rested[target]:
-                rested[target] = 1
-                searched.rests += 1
-                for fault in space.rest_faults(after):
-                    searched.findings.append(Finding(fault, (*searched.path(number), choice)))
-            if settles and choice != settle:
-                steps.to.append(target)
+        if rests and after not in rested:
+            rested.add(after)
+            for fault in space.rest_faults(after):
+                searched.findings.append(Finding(fault, (*searched.path(number), settle)))
+        if not rests and space.settles(state):
+            steps.to.extend([states[after] for after in following])
         steps.ends.append(len(steps.to))
         for choice, taken in space.shown():
             for fault in space.judged(taken):
@@ -224,7 +221,7 @@ def search(
             searched.limit = limits.reached(len(order), began)
             if searched.limit is not None:
                 break
-    searched.expanded = number
+    searched.expanded, searched.rests = number, len(rested)
     if searched.limit is None and len(searched.findings) < most and (turning := steps.turning(len(order))) is not None:
         searched.findings.append(Finding(ENDLESS, searched.path(turning)))
     searched.seconds = time.monotonic() - began
