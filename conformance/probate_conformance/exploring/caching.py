@@ -208,9 +208,8 @@ class CachedSpace:
 
     # What can come next.
 
-    def successors(self, state: int) -> tuple[list[int], list[int]]:
-        """Give all that can come next: the number of each choice, and where each leads to; the end of a settle last."""
-        numbers: list[int] = []
+    def successors(self, state: int) -> tuple[list[int], bool]:
+        """Give all states that can come next, and whether the last of them is the end of a settle."""
         following: list[int] = []
         runs = False
         for mask, known_here, place in self._groups:
@@ -218,20 +217,23 @@ class CachedSpace:
             known = known_here.get(key)
             if known is None:
                 known = known_here[key] = self._learn(state, place)
-            choices, deltas, others, steps, beyond = known
+            _, deltas, others, steps, beyond = known
             if beyond:
-                return [], []
+                return [], False
             runs = runs or steps
-            numbers += choices
             following += [state + delta for delta in deltas]
             if others:
                 self.anew += len(others)
-                numbers += others
                 following += [self._take(state, number) for number in others]
         if not runs:
-            numbers.append(self._settle)
             following.append(self._settled(state))
-        return numbers, following
+        return following, not runs
+
+    def numbers(self, state: int) -> list[int]:
+        """Give the number of the choice that leads to each of these, in the same order."""
+        found = [known_here[state & mask] for mask, known_here, _ in self._groups]
+        numbers = [number for known in found for number in (*known.choices, *known.others)]
+        return numbers if any(known.runs for known in found) else [*numbers, self._settle]
 
     def _learn(self, state: int, place: int) -> Known:
         """Find all that can come next of the agent at a place; of nobody for the place after the last."""

@@ -22,18 +22,22 @@ class PlainSpace:
         self._ids: dict[Choice, int] = {SETTLE: 0}
         self._shown: list[tuple[int, Taken]] = []
 
-    def successors(self, state: Position) -> tuple[list[int], list[Position]]:
-        """Give all that can come next: the number of each choice, and where each leads to; the end of a settle last."""
-        numbers, following = [], []
-        for choice in choices(self.bound, state):
-            number = self._ids.setdefault(choice, len(self.choices))
+    def successors(self, state: Position) -> tuple[list[Position], bool]:
+        """Give all positions that can come next, and whether the last of them is the end of a settle."""
+        following = []
+        last: Choice | None = None
+        for last in choices(self.bound, state):
+            number = self._ids.setdefault(last, len(self.choices))
             if number == len(self.choices):
-                self.choices.append(choice)
-            taken = take(state, choice)
+                self.choices.append(last)
+            taken = take(state, last)
             self._shown.append((number, taken))
-            numbers.append(number)
             following.append(taken.position)
-        return numbers, following
+        return following, last is SETTLE
+
+    def numbers(self, state: Position) -> list[int]:
+        """Give the number of the choice that leads to each of these, in the same order."""
+        return [self._ids[choice] for choice in choices(self.bound, state)]
 
     def settles(self, state: Position) -> bool:
         """Tell whether a position settles."""

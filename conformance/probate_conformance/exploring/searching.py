@@ -32,8 +32,12 @@ class Space(Protocol[S]):
     start: S
     choices: list[Choice]
 
-    def successors(self, state: S) -> tuple[Sequence[int], Sequence[S]]:
-        """Give all that can come next: the number of each choice, and where each leads to; the end of a settle last."""
+    def successors(self, state: S) -> tuple[list[S], bool]:
+        """Give all states that can come next, and whether the last of them is the end of a settle."""
+        ...
+
+    def numbers(self, state: S) -> list[int]:
+        """Give the number of the choice that leads to each of these, in the same order."""
         ...
 
     def settles(self, state: S) -> bool:
@@ -93,30 +97,28 @@ class Finding(NamedTuple):
 class Searched(Generic[S]):
     """What a search has come to, so far."""
 
+    space: Space[S]
     states: dict[S, int]
-    parents: array[int]
-    by: array[int]
-    """By which choice each state was reached first, from its parent."""
+    """Each state with its number, in the order in which they were found."""
+    order: list[S]
+    parents: array[int] = field(default_factory=lambda: array("I", [0]))
+    """From which state each was found."""
     transitions: int = 0
     rests: int = 0
     """How many states are the end of a settle."""
     expanded: int = 0
-    depth: int = 0
     findings: list[Finding] = field(default_factory=list)
     limit: str | None = None
     """The limit that was reached, in words; none if all was looked at."""
     seconds: float = 0.0
 
-    @property
-    def whole(self) -> bool:
-        """Whether all was looked at."""
-        return self.limit is None
-
     def path(self, number: int) -> tuple[int, ...]:
         """Give the numbers of the choices that lead to a state."""
         path: list[int] = []
         while number:
-            path.append(self.by[number])
+            parent = self.order[self.parents[number]]
+            following, _ = self.space.successors(parent)
+            path.append(self.space.numbers(parent)[following.index(self.order[number])])
             number = self.parents[number]
         return tuple(reversed(path))
 
@@ -183,46 +185,50 @@ def search(
     began = time.monotonic()
     states: dict[S, int] = {space.start: 0}
     order: list[S] = [space.start]
-    searched = Searched(states, array("I", [0]), array("I", [0]))
+    searched = Searched(space, states, order)
     steps = _Steps()
     settle = space.choices.index(SETTLE)
     first = (*space.faults(space.start), *space.rest_faults(space.start))
     searched.findings += (Finding(fault, ()) for fault in first)
     rested = {space.start}
-    number = 0
-    while number < len(order) and len(searched.findings) < most:
-        state = order[number]
-        choices, following = space.successors(state)
-        searched.transitions += len(following)
-        rests = choices[-1:] == [settle] or choices[-1:] == (settle,)
-        for choice, after in zip(choices, following, strict=True):
-            if after not in states:
-                target = states[after] = len(order)
-                order.append(after)
-                searched.parents.append(number)
-                searched.by.append(choice)
-                for fault in space.faults(after):
-                    searched.findings.append(Finding(fault, searched.path(target)))
-        if rests and after not in rested:
-            rested.add(after)
-            for fault in space.rest_faults(after):
-                searched.findings.append(Finding(fault, (*searched.path(number), settle)))
-        if not rests and space.settles(state):
-            steps.to.extend([states[after] for after in following])
-        steps.ends.append(len(steps.to))
-        for choice, taken in space.shown():
-            for fault in space.judged(taken):
-                searched.findings.append(Finding(fault, (*searched.path(number), choice)))
-        number += 1
+    # What is asked for each state is called by a short name here: it makes a tenth of the time.
+    successors, settles, faults, shown = space.successors, space.settles, space.faults, space.shown
+    found, parents, ends = searched.findings, searched.parents, steps.ends
+    transitions = 0
+    for number, state in enumerate(order):
         if not number % _LOOK:
-            searched.expanded, searched.seconds = number, time.monotonic() - began
+            searched.expanded, searched.transitions, searched.seconds = number, transitions, time.monotonic() - began
             if progress is not None:
                 progress(searched)
             searched.limit = limits.reached(len(order), began)
-            if searched.limit is not None:
-                break
-    searched.expanded, searched.rests = number, len(rested)
-    if searched.limit is None and len(searched.findings) < most and (turning := steps.turning(len(order))) is not None:
-        searched.findings.append(Finding(ENDLESS, searched.path(turning)))
+        if len(found) >= most or searched.limit is not None:
+            searched.expanded = number
+            break
+        following, rests = successors(state)
+        transitions += len(following)
+        for after in [after for after in following if after not in states]:
+            if after in states:  # it came twice
+                continue
+            target = states[after] = len(order)
+            order.append(after)
+            parents.append(number)
+            for fault in faults(after):
+                found.append(Finding(fault, searched.path(target)))
+        if rests:
+            if (after := following[-1]) not in rested:
+                rested.add(after)
+                for fault in space.rest_faults(after):
+                    found.append(Finding(fault, (*searched.path(number), settle)))
+        elif settles(state):
+            steps.to.extend([states[after] for after in following])
+        ends.append(len(steps.to))
+        for choice, taken in shown():
+            for fault in space.judged(taken):
+                found.append(Finding(fault, (*searched.path(number), choice)))
+    else:
+        searched.expanded = len(order)
+    searched.transitions, searched.rests = transitions, len(rested)
+    if searched.limit is None and len(found) < most and (turning := steps.turning(len(order))) is not None:
+        found.append(Finding(ENDLESS, searched.path(turning)))
     searched.seconds = time.monotonic() - began
     return searched

@@ -1,0 +1,255 @@
+"""A small model that every explorer can take: two agents, two ids, one background task.
+
+It is written to be read, as the real one is: a move looks at one agent and at what agents share, and gives both anew.
+An agent is created under an id, enters both registries or is refused, takes prompts of two kinds into a queue, runs
+them one by one, and is torn down in order: stopped, its agent entry removed, then its session's, then gone. A turn may
+start the one background task, whose owner is the id. ``agents.pml`` says the same to SPIN, move by move.
+
+What agents share has no part of an agent in it, so an agent's moves are a function of the agent and of that: see
+``Components``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from enum import Enum
+from typing import Final, NamedTuple
+
+from probate_conformance.exploring.packing import Table
+from probate_conformance.exploring.walking import SETTLE, Choice, Taken
+
+
+class Phase(Enum):
+    """What an agent is doing."""
+
+    NEW = 0
+    PREPARING = 1
+    IDLE = 2
+    RUNNING = 3
+    CANCELLED = 4
+    EXITED = 5
+
+
+NEW, PREPARING, IDLE, RUNNING, CANCELLED, EXITED = Phase
+
+
+class Agent(NamedTuple):
+    """One of the agents; its id, 1 or 2, is 0 as long as it has none."""
+
+    phase: Phase = NEW
+    id: int = 0
+    queue: tuple[int, ...] = ()
+    current: int = 0
+    outcome: int = 0
+    stage: int = 0
+
+
+class Shared(NamedTuple):
+    """Whether each registry holds each id, and the owner of the task."""
+
+    agents: tuple[bool, bool] = (False, False)
+    sessions: tuple[bool, bool] = (False, False)
+    owner: int = 0
+
+
+class State(NamedTuple):
+    """The two agents and what they share."""
+
+    first: Agent = Agent()
+    second: Agent = Agent()
+    shared: Shared = Shared()
+
+
+MOVES: Final = (
+    "create", "enter", "refuse", "send", "claim", "finish", "fail", "cancel", "stop_turn",
+    "dispose", "stop", "detach_agent", "detach_session", "end", "start_task", "end_task",
+)  # fmt: skip
+"""The kinds of move, by name; those with a choice in them have one move for each."""
+
+
+def _with(held: tuple[bool, bool], name: int, value: bool) -> tuple[bool, bool]:
+    return (value, held[1]) if name == 1 else (held[0], value)
+
+
+def moves(agent: Agent, shared: Shared, most: int) -> Iterator[tuple[str, Agent, Shared]]:
+    """Give what an agent can do next.
+
+    :param most: how many prompts a queue holds
+    """
+    phase, name, queue, stage = agent.phase, agent.id, agent.queue, agent.stage
+    if phase is NEW:
+        yield "create", agent._replace(phase=PREPARING, id=1), shared
+        yield "create", agent._replace(phase=PREPARING, id=2), shared
+    if phase is PREPARING:
+        if shared.sessions[name - 1]:
+            yield "refuse", Agent(outcome=4), shared
+        else:
+            entered = Shared(_with(shared.agents, name, True), _with(shared.sessions, name, True), shared.owner)
+            yield "enter", agent._replace(phase=IDLE, outcome=0), entered
+    if phase in (IDLE, RUNNING, CANCELLED) and not stage:
+        if len(queue) < most:
+            yield "send", agent._replace(queue=(*queue, 1)), shared
+            yield "send", agent._replace(queue=(*queue, 2)), shared
+        if phase is RUNNING or queue:
+            yield "cancel", agent._replace(phase=CANCELLED if phase is RUNNING else phase, queue=()), shared
+        yield "dispose", agent._replace(phase=CANCELLED if phase is RUNNING else phase, queue=(), stage=1), shared
+    if phase is IDLE and not stage and queue:
+        yield "claim", agent._replace(phase=RUNNING, queue=queue[1:], current=queue[0]), shared
+    if phase is RUNNING:
+        yield "finish", agent._replace(phase=IDLE, current=0, outcome=1), shared
+        yield "fail", agent._replace(phase=IDLE, current=0, outcome=2), shared
+        if not shared.owner:
+            yield "start_task", agent, shared._replace(owner=name)
+        elif shared.owner == name:
+            yield "end_task", agent, shared._replace(owner=0)
+    if phase is CANCELLED:
+        yield "stop_turn", agent._replace(phase=IDLE, current=0, outcome=3), shared
+    if stage == 1 and phase is IDLE:
+        yield "stop", agent._replace(phase=EXITED, stage=2), shared
+    if stage == 2:
+        yield "detach_agent", agent._replace(stage=3), shared._replace(agents=_with(shared.agents, name, False))
+    if stage == 3:
+        yield "detach_session", agent._replace(stage=4), shared._replace(sessions=_with(shared.sessions, name, False))
+    if stage == 4:
+        yield "end", Agent(), shared
+
+
+def alone(agent: Agent, shared: Shared) -> bool:
+    """Tell whether the invariants of one agent hold."""
+    live = agent.phase in (IDLE, RUNNING, CANCELLED)
+    return (
+        not (agent.phase is RUNNING and agent.stage)
+        and not (agent.queue and agent.stage)
+        and (not live or agent.stage > 2 or shared.agents[agent.id - 1])
+        and all(session or not entry for entry, session in zip(shared.agents, shared.sessions, strict=True))
+    )
+
+
+def together(first: Agent, second: Agent) -> bool:
+    """Tell whether the invariant of the two holds: no two that live have one id."""
+    live = (IDLE, RUNNING, CANCELLED)
+    return not (first.phase in live and second.phase in live and first.id == second.id)
+
+
+def successors(state: State, most: int) -> Iterator[tuple[str, State]]:
+    """Give the states that come next."""
+    first, second, shared = state
+    for name, agent, after in moves(first, shared, most):
+        yield name, State(agent, second, after)
+    for name, agent, after in moves(second, shared, most):
+        yield name, State(first, agent, after)
+
+
+def holds(state: State) -> bool:
+    """Tell whether all invariants hold."""
+    first, second, shared = state
+    return alone(first, shared) and alone(second, shared) and together(first, second)
+
+
+class Counts(NamedTuple):
+    """What an explorer found."""
+
+    states: int
+    transitions: int
+
+
+def naive(most: int) -> Counts:
+    """Search breadth first, as one does."""
+    start = State()
+    parents: dict[State, State | None] = {start: None}
+    waiting = deque([start])
+    transitions = 0
+    while waiting:
+        state = waiting.popleft()
+        for _, after in successors(state, most):
+            transitions += 1
+            if after not in parents:
+                parents[after] = state
+                assert holds(after)
+                waiting.append(after)
+    return Counts(len(parents), transitions)
+
+
+_AGENT: Final = 20
+
+
+class Components:
+    """The model for our search: agents and what they share as numbers, and each agent's moves as what they add.
+
+    It does for this model what ``caching`` does for the real one; that finds out what a move looks at, here it is known.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.agents = Table(Agent(), bits=_AGENT)
+        self.shared = Table(Shared(), bits=_AGENT)
+        self.choices: list[Choice] = [SETTLE]
+        self.start = 0
+        ones = (1 << _AGENT) - 1
+        both = ones << 2 * _AGENT
+        self._ones = ones
+        self._groups: list[tuple[int, dict[int, list[int]], int]] = [
+            (ones | both, {}, 0),
+            (ones << _AGENT | both, {}, _AGENT),
+        ]
+        self._fine: tuple[set[int], set[int], set[int]] = (set(), set(), set())
+        self._masks = (ones | both, ones << _AGENT | both, ones | ones << _AGENT)
+
+    def state(self, number: int) -> State:
+        """Give the state that a number stands for."""
+        ones = self._ones
+        first, second, shared = number & ones, number >> _AGENT & ones, number >> 2 * _AGENT
+        return State(self.agents.values[first], self.agents.values[second], self.shared.values[shared])
+
+    def successors(self, state: int) -> tuple[list[int], bool]:
+        """Give the states that come next."""
+        following: list[int] = []
+        for mask, known, shift in self._groups:
+            deltas = known.get(state & mask)
+            if deltas is None:
+                deltas = known[state & mask] = self._learn(state, shift)
+            following += [state + delta for delta in deltas]
+        return following, False
+
+    def numbers(self, state: int) -> list[int]:
+        """Give the same number for each: the moves are not told apart here."""
+        return [1] * len(self.successors(state)[0])
+
+    def _learn(self, state: int, shift: int) -> list[int]:
+        before = state >> shift & self._ones
+        shared = state >> 2 * _AGENT
+        deltas = []
+        for _, agent, after in moves(self.agents.values[before], self.shared.values[shared], self.most):
+            own, common = self.agents.id(agent), self.shared.id(after)
+            deltas.append(((own - before) << shift) + ((common - shared) << 2 * _AGENT))
+        return deltas
+
+    def settles(self, state: int) -> bool:
+        """Tell that nothing settles here."""
+        del state
+        return False
+
+    def shown(self) -> tuple[tuple[int, Taken], ...]:
+        """Give nothing: moves are not judged, states are."""
+        return ()
+
+    def judged(self, taken: Taken) -> Iterator[str]:
+        """Give nothing."""
+        del taken
+        yield from ()
+
+    def faults(self, state: int) -> tuple[str, ...]:
+        """Give what is wrong with a state."""
+        for mask, fine in zip(self._masks, self._fine, strict=True):
+            key = state & mask
+            if key not in fine:
+                if not holds(self.state(state)):
+                    return ("an invariant does not hold",)
+                fine.add(key)
+        return ()
+
+    def rest_faults(self, state: int) -> tuple[str, ...]:
+        """Give nothing: nothing settles here."""
+        del state
+        return ()
