@@ -13,11 +13,20 @@ from bench.acp import acp
 from bench.beside import beside
 from bench.catching import catching
 from bench.conversing import now
+from bench.exploring import exploring
 from bench.rates import rates
 from bench.tasks import tasks
 from bench.volume import volume
 
-SECTIONS = {"peer": rates, "catch": catching, "coverage": volume, "dsh": beside, "acp": acp, "tasks": tasks}
+SECTIONS = {
+    "peer": rates,
+    "catch": catching,
+    "coverage": volume,
+    "dsh": beside,
+    "acp": acp,
+    "tasks": tasks,
+    "explore": exploring,
+}
 
 
 def main() -> int:

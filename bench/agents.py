@@ -1,9 +1,10 @@
 """A small model that every explorer can take: two agents, two ids, one background task.
 
-It is written to be read, as the real one is: a move looks at one agent and at what agents share, and gives both anew.
-An agent is created under an id, enters both registries or is refused, takes prompts of two kinds into a queue, runs
-them one by one, and is torn down in order: stopped, its agent entry removed, then its session's, then gone. A turn may
-start the one background task, whose owner is the id. ``agents.pml`` says the same to SPIN, move by move.
+It is written as one writes a model to be read, with frozen dataclasses. A move looks at one agent and at what agents
+share, and gives both anew. An agent is created under an id, enters both registries or is refused, takes prompts of two
+kinds into a queue, runs them one by one, and is torn down in order: stopped, its agent entry removed, then its
+session's, then gone. A turn may start the one background task, whose owner is the id. ``agents.pml`` says the same to
+SPIN, move by move.
 
 What agents share has no part of an agent in it, so an agent's moves are a function of the agent and of that: see
 ``Components``.
@@ -13,10 +14,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final, NamedTuple
 
 from probate_conformance.exploring.packing import Table
+from probate_conformance.exploring.searching import Ahead
 from probate_conformance.exploring.walking import SETTLE, Choice, Taken
 
 
@@ -34,7 +37,8 @@ class Phase(Enum):
 NEW, PREPARING, IDLE, RUNNING, CANCELLED, EXITED = Phase
 
 
-class Agent(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Agent:
     """One of the agents; its id, 1 or 2, is 0 as long as it has none."""
 
     phase: Phase = NEW
@@ -45,7 +49,8 @@ class Agent(NamedTuple):
     stage: int = 0
 
 
-class Shared(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Shared:
     """Whether each registry holds each id, and the owner of the task."""
 
     agents: tuple[bool, bool] = (False, False)
@@ -53,7 +58,8 @@ class Shared(NamedTuple):
     owner: int = 0
 
 
-class State(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class State:
     """The two agents and what they share."""
 
     first: Agent = Agent()
@@ -79,38 +85,38 @@ def moves(agent: Agent, shared: Shared, most: int) -> Iterator[tuple[str, Agent,
     """
     phase, name, queue, stage = agent.phase, agent.id, agent.queue, agent.stage
     if phase is NEW:
-        yield "create", agent._replace(phase=PREPARING, id=1), shared
-        yield "create", agent._replace(phase=PREPARING, id=2), shared
+        yield "create", replace(agent, phase=PREPARING, id=1), shared
+        yield "create", replace(agent, phase=PREPARING, id=2), shared
     if phase is PREPARING:
         if shared.sessions[name - 1]:
             yield "refuse", Agent(outcome=4), shared
         else:
             entered = Shared(_with(shared.agents, name, True), _with(shared.sessions, name, True), shared.owner)
-            yield "enter", agent._replace(phase=IDLE, outcome=0), entered
+            yield "enter", replace(agent, phase=IDLE, outcome=0), entered
     if phase in (IDLE, RUNNING, CANCELLED) and not stage:
         if len(queue) < most:
-            yield "send", agent._replace(queue=(*queue, 1)), shared
-            yield "send", agent._replace(queue=(*queue, 2)), shared
+            yield "send", replace(agent, queue=(*queue, 1)), shared
+            yield "send", replace(agent, queue=(*queue, 2)), shared
         if phase is RUNNING or queue:
-            yield "cancel", agent._replace(phase=CANCELLED if phase is RUNNING else phase, queue=()), shared
-        yield "dispose", agent._replace(phase=CANCELLED if phase is RUNNING else phase, queue=(), stage=1), shared
+            yield "cancel", replace(agent, phase=CANCELLED if phase is RUNNING else phase, queue=()), shared
+        yield "dispose", replace(agent, phase=CANCELLED if phase is RUNNING else phase, queue=(), stage=1), shared
     if phase is IDLE and not stage and queue:
-        yield "claim", agent._replace(phase=RUNNING, queue=queue[1:], current=queue[0]), shared
+        yield "claim", replace(agent, phase=RUNNING, queue=queue[1:], current=queue[0]), shared
     if phase is RUNNING:
-        yield "finish", agent._replace(phase=IDLE, current=0, outcome=1), shared
-        yield "fail", agent._replace(phase=IDLE, current=0, outcome=2), shared
+        yield "finish", replace(agent, phase=IDLE, current=0, outcome=1), shared
+        yield "fail", replace(agent, phase=IDLE, current=0, outcome=2), shared
         if not shared.owner:
-            yield "start_task", agent, shared._replace(owner=name)
+            yield "start_task", agent, replace(shared, owner=name)
         elif shared.owner == name:
-            yield "end_task", agent, shared._replace(owner=0)
+            yield "end_task", agent, replace(shared, owner=0)
     if phase is CANCELLED:
-        yield "stop_turn", agent._replace(phase=IDLE, current=0, outcome=3), shared
+        yield "stop_turn", replace(agent, phase=IDLE, current=0, outcome=3), shared
     if stage == 1 and phase is IDLE:
-        yield "stop", agent._replace(phase=EXITED, stage=2), shared
+        yield "stop", replace(agent, phase=EXITED, stage=2), shared
     if stage == 2:
-        yield "detach_agent", agent._replace(stage=3), shared._replace(agents=_with(shared.agents, name, False))
+        yield "detach_agent", replace(agent, stage=3), replace(shared, agents=_with(shared.agents, name, False))
     if stage == 3:
-        yield "detach_session", agent._replace(stage=4), shared._replace(sessions=_with(shared.sessions, name, False))
+        yield "detach_session", replace(agent, stage=4), replace(shared, sessions=_with(shared.sessions, name, False))
     if stage == 4:
         yield "end", Agent(), shared
 
@@ -134,7 +140,7 @@ def together(first: Agent, second: Agent) -> bool:
 
 def successors(state: State, most: int) -> Iterator[tuple[str, State]]:
     """Give the states that come next."""
-    first, second, shared = state
+    first, second, shared = state.first, state.second, state.shared
     for name, agent, after in moves(first, shared, most):
         yield name, State(agent, second, after)
     for name, agent, after in moves(second, shared, most):
@@ -143,7 +149,7 @@ def successors(state: State, most: int) -> Iterator[tuple[str, State]]:
 
 def holds(state: State) -> bool:
     """Tell whether all invariants hold."""
-    first, second, shared = state
+    first, second, shared = state.first, state.second, state.shared
     return alone(first, shared) and alone(second, shared) and together(first, second)
 
 
@@ -177,7 +183,7 @@ _AGENT: Final = 20
 class Components:
     """The model for our search: agents and what they share as numbers, and each agent's moves as what they add.
 
-    It does for this model what ``caching`` does for the real one; that finds out what a move looks at, here it is known.
+    It does for this model what ``caching`` does for the real one, where what a move looks at must be found out.
     """
 
     def __init__(self, most: int) -> None:
@@ -193,8 +199,9 @@ class Components:
             (ones | both, {}, 0),
             (ones << _AGENT | both, {}, _AGENT),
         ]
-        self._fine: tuple[set[int], set[int], set[int]] = (set(), set(), set())
-        self._masks = (ones | both, ones << _AGENT | both, ones | ones << _AGENT)
+        self._both = ones | ones << _AGENT
+        self._fine: set[int] = set()
+        self._wrong: tuple[str, ...] = ()
 
     def state(self, number: int) -> State:
         """Give the state that a number stands for."""
@@ -202,7 +209,7 @@ class Components:
         first, second, shared = number & ones, number >> _AGENT & ones, number >> 2 * _AGENT
         return State(self.agents.values[first], self.agents.values[second], self.shared.values[shared])
 
-    def successors(self, state: int) -> tuple[list[int], bool]:
+    def successors(self, state: int) -> tuple[list[int], Ahead]:
         """Give the states that come next."""
         following: list[int] = []
         for mask, known, shift in self._groups:
@@ -210,7 +217,7 @@ class Components:
             if deltas is None:
                 deltas = known[state & mask] = self._learn(state, shift)
             following += [state + delta for delta in deltas]
-        return following, False
+        return following, "any"
 
     def numbers(self, state: int) -> list[int]:
         """Give the same number for each: the moves are not told apart here."""
@@ -219,16 +226,13 @@ class Components:
     def _learn(self, state: int, shift: int) -> list[int]:
         before = state >> shift & self._ones
         shared = state >> 2 * _AGENT
+        if not alone(self.agents.values[before], self.shared.values[shared]):
+            self._wrong = ("an invariant of one agent does not hold",)
         deltas = []
         for _, agent, after in moves(self.agents.values[before], self.shared.values[shared], self.most):
             own, common = self.agents.id(agent), self.shared.id(after)
             deltas.append(((own - before) << shift) + ((common - shared) << 2 * _AGENT))
         return deltas
-
-    def settles(self, state: int) -> bool:
-        """Tell that nothing settles here."""
-        del state
-        return False
 
     def shown(self) -> tuple[tuple[int, Taken], ...]:
         """Give nothing: moves are not judged, states are."""
@@ -240,14 +244,14 @@ class Components:
         yield from ()
 
     def faults(self, state: int) -> tuple[str, ...]:
-        """Give what is wrong with a state."""
-        for mask, fine in zip(self._masks, self._fine, strict=True):
-            key = state & mask
-            if key not in fine:
-                if not holds(self.state(state)):
-                    return ("an invariant does not hold",)
-                fine.add(key)
-        return ()
+        """Give what is wrong with a state; of one agent by itself that is found out when its moves are."""
+        key = state & self._both
+        if key not in self._fine:
+            whole = self.state(state)
+            if not together(whole.first, whole.second):
+                return ("two agents live under one id",)
+            self._fine.add(key)
+        return self._wrong
 
     def rest_faults(self, state: int) -> tuple[str, ...]:
         """Give nothing: nothing settles here."""

@@ -37,6 +37,7 @@ from probate_conformance.exploring.normal import (
     without,
 )
 from probate_conformance.exploring.packing import Forest, Layout, Node, Shown, Table
+from probate_conformance.exploring.searching import Ahead
 from probate_conformance.exploring.tracing import SHARED, TracingRun, stem
 from probate_conformance.exploring.walking import SETTLE, Choice, Position, Taken, start, take, watch_all
 from probate_conformance.exploring.watching import NOTHING_SEEN, OVER, Watch
@@ -167,7 +168,7 @@ class CachedSpace:
         shared = {name: _Of(self, state).shared(name) for name in SHARED}
         agents = tuple(one.agent for one in seen)
         world = World(edition=EDITION_2026_06, agents=agents, numbers=NUMBERS, **shared)
-        return Position(world, tuple(one.watch for one in seen), self.settles(state))
+        return Position(world, tuple(one.watch for one in seen), bool(state & 1))
 
     def seen(self, state: int, place: int) -> Seen | None:
         """Give what stands in the place of an agent; none if it is empty."""
@@ -175,10 +176,6 @@ class CachedSpace:
             return None
         seen: Seen | None = self._agents[place].values[self.layout.agents[place].of(state)]
         return seen
-
-    def settles(self, state: int) -> bool:
-        """Tell whether a state settles."""
-        return bool(state & 1)
 
     def _agent_id(self, place: int, seen: Seen) -> int:
         number = self._agents[place].id(seen)
@@ -208,8 +205,8 @@ class CachedSpace:
 
     # What can come next.
 
-    def successors(self, state: int) -> tuple[list[int], bool]:
-        """Give all states that can come next, and whether the last of them is the end of a settle."""
+    def successors(self, state: int) -> tuple[list[int], Ahead]:
+        """Give all states that can come next, and what sort of a list that is."""
         following: list[int] = []
         runs = False
         for mask, known_here, place in self._groups:
@@ -219,7 +216,7 @@ class CachedSpace:
                 known = known_here[key] = self._learn(state, place)
             _, deltas, others, steps, beyond = known
             if beyond:
-                return [], False
+                return [], "any"
             runs = runs or steps
             following += [state + delta for delta in deltas]
             if others:
@@ -227,7 +224,8 @@ class CachedSpace:
                 following += [self._take(state, number) for number in others]
         if not runs:
             following.append(self._settled(state))
-        return following, not runs
+            return following, "rest"
+        return following, "steps" if state & 1 else "any"
 
     def numbers(self, state: int) -> list[int]:
         """Give the number of the choice that leads to each of these, in the same order."""

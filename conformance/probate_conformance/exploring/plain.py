@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from probate_conformance.exploring import judging
 from probate_conformance.exploring.bounds import Bound
+from probate_conformance.exploring.searching import Ahead
 from probate_conformance.exploring.walking import SETTLE, Choice, Position, Taken, choices, start, take
 
 
@@ -22,8 +23,8 @@ class PlainSpace:
         self._ids: dict[Choice, int] = {SETTLE: 0}
         self._shown: list[tuple[int, Taken]] = []
 
-    def successors(self, state: Position) -> tuple[list[Position], bool]:
-        """Give all positions that can come next, and whether the last of them is the end of a settle."""
+    def successors(self, state: Position) -> tuple[list[Position], Ahead]:
+        """Give all positions that can come next, and what sort of a list that is."""
         following = []
         last: Choice | None = None
         for last in choices(self.bound, state):
@@ -33,15 +34,11 @@ class PlainSpace:
             taken = take(state, last)
             self._shown.append((number, taken))
             following.append(taken.position)
-        return following, last is SETTLE
+        return following, "rest" if last is SETTLE else "steps" if state.settling else "any"
 
     def numbers(self, state: Position) -> list[int]:
         """Give the number of the choice that leads to each of these, in the same order."""
         return [self._ids[choice] for choice in choices(self.bound, state)]
-
-    def settles(self, state: Position) -> bool:
-        """Tell whether a position settles."""
-        return state.settling
 
     def shown(self) -> Iterator[tuple[int, Taken]]:
         """Give the choices that were taken since this was asked last, each with its number."""

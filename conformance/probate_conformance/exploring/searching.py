@@ -15,7 +15,7 @@ import time
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Final, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from probate_conformance.exploring.walking import SETTLE, Choice, Taken
 
@@ -26,22 +26,22 @@ _LOOK: Final = 1 << 12
 """After how many positions limits are looked at."""
 
 
+Ahead: TypeAlias = Literal["any", "steps", "rest"]
+"""What comes next: anything; steps alone, since it settles; or anything, and at last the end of a settle."""
+
+
 class Space(Protocol[S]):
     """What is searched."""
 
     start: S
     choices: list[Choice]
 
-    def successors(self, state: S) -> tuple[list[S], bool]:
-        """Give all states that can come next, and whether the last of them is the end of a settle."""
+    def successors(self, state: S) -> tuple[list[S], Ahead]:
+        """Give all states that can come next, and what sort of a list that is."""
         ...
 
     def numbers(self, state: S) -> list[int]:
         """Give the number of the choice that leads to each of these, in the same order."""
-        ...
-
-    def settles(self, state: S) -> bool:
-        """Tell whether a state settles."""
         ...
 
     def shown(self) -> Iterable[tuple[int, Taken]]:
@@ -192,7 +192,7 @@ def search(
     searched.findings += (Finding(fault, ()) for fault in first)
     rested = {space.start}
     # What is asked for each state is called by a short name here: it makes a tenth of the time.
-    successors, settles, faults, shown = space.successors, space.settles, space.faults, space.shown
+    successors, faults, shown = space.successors, space.faults, space.shown
     found, parents, ends = searched.findings, searched.parents, steps.ends
     transitions = 0
     for number, state in enumerate(order):
@@ -204,7 +204,7 @@ def search(
         if len(found) >= most or searched.limit is not None:
             searched.expanded = number
             break
-        following, rests = successors(state)
+        following, ahead = successors(state)
         transitions += len(following)
         for after in [after for after in following if after not in states]:
             if after in states:  # it came twice
@@ -214,12 +214,12 @@ def search(
             parents.append(number)
             for fault in faults(after):
                 found.append(Finding(fault, searched.path(target)))
-        if rests:
+        if ahead == "rest":
             if (after := following[-1]) not in rested:
                 rested.add(after)
                 for fault in space.rest_faults(after):
                     found.append(Finding(fault, (*searched.path(number), settle)))
-        elif settles(state):
+        elif ahead == "steps":
             steps.to.extend([states[after] for after in following])
         ends.append(len(steps.to))
         for choice, taken in shown():
