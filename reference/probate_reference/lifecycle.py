@@ -155,6 +155,12 @@ class Lifecycle:
             yield lifecycle
             lifecycle = lifecycle.parent
 
+    @property
+    def ending(self) -> bool:
+        """Whether its end was asked for, or that of anybody who takes it along."""
+        owners = [one.owner for one in self.line() if one.owner is not None]
+        return not all(one.active for one in self.line()) or any(one.ending for one in (*owners, self.incarnation))
+
     def wanted(self) -> bool:
         """Return whether nothing has called the lifecycle off."""
         return self.active

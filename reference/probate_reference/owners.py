@@ -98,6 +98,11 @@ class Incarnation:
         return self.unloading is None and (self.fiber is None or self.fiber.open)
 
     @property
+    def ending(self) -> bool:
+        """Whether its end was asked for, or that of something that it belongs to."""
+        return self.unloading is not None or (self.fiber is not None and not all(one.open for one in self.fiber.line()))
+
+    @property
     def members(self) -> tuple[Member, ...]:
         """What belongs to it, oldest first: pending and ending members included."""
         return tuple(self._members)

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from typing import TypeAlias
 
-__all__ = ("Report", "log_report")
+__all__ = ("Report", "contained", "log_report", "words")
 
 Report: TypeAlias = Callable[[str, BaseException], object]
 """Called with the place of the failure (such as ``listener session/created`` or ``cleanup``) and the failure."""
@@ -21,7 +21,19 @@ _logger = logging.getLogger("probate_reference")
 
 def log_report(place: str, failure: BaseException) -> None:
     """Write a contained failure to the log of this package."""
-    _logger.error("contained failure in %s: %r", place, failure, exc_info=failure)
+    try:
+        said = repr(failure)
+    except Exception:
+        said = type(failure).__name__
+    _logger.error("contained failure in %s: %s", place, said, exc_info=failure)
+
+
+def words(failure: BaseException) -> str:
+    """Return what a failure says in one piece, or what it is if it says nothing or cannot even do that."""
+    try:
+        return str(failure) or type(failure).__name__
+    except Exception:
+        return type(failure).__name__
 
 
 def contained(report: Report) -> Report:

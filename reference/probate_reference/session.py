@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from anyio import Event
+
 from .records import Record, TurnEnd, TurnStart
 from .refusals import IdExists, InvalidContent
 
@@ -145,10 +147,11 @@ class SessionStoreStatistics:
 class SessionStore:
     """Holds the live sessions, in the order in which they entered."""
 
-    __slots__ = ("_sessions",)
+    __slots__ = ("_awaited", "_sessions")
 
     def __init__(self) -> None:
         self._sessions: dict[str, Session] = {}
+        self._awaited: dict[Session, Event] = {}
 
     def get(self, id: str) -> Session | None:
         """Return the live session with this id, or ``None``."""
@@ -187,4 +190,12 @@ class SessionStore:
             return False
         del self._sessions[session.id]
         session._live = False
+        awaited = self._awaited.pop(session, None)
+        if awaited is not None:
+            awaited.set()
         return True
+
+    async def _until_gone(self, session: Session) -> None:
+        """Wait until exactly this session is not live any more."""
+        if self._sessions.get(session.id) is session:
+            await self._awaited.setdefault(session, Event()).wait()

@@ -1,4 +1,4 @@
-"""Read what ``probate acp`` is told: a file of TOML, and one clear sentence for each mistake in it.
+"""Read what ``probate acp`` and ``probate run`` are told: a file of TOML, and one clear sentence for each mistake in it.
 
 ::
 
@@ -16,32 +16,42 @@
 A scripted model has ``[[model.replies]]``: ``text``, ``tools`` (each with ``name`` and ``arguments``),
 ``hangs`` and ``fails``.
 
+The agents that ``probate run`` starts are tables, too; ``probate acp`` leaves them alone, since an editor starts its own::
+
+    [[agents]]
+    label = "helper"                   # what you call it; its id is new at every start
+    folder = "."                       # where it works
+
+    [[agents]]
+    label = "notes"
+    session = "my-notes"               # exactly this id: resumed if there is a log of it, else created
+
+    [[agents]]
+    label = "old"
+    resume = "old-session-1"           # exactly this id, and there must be a log of it
+
 Everything is checked before anything starts. A name that nobody knows is a mistake, not an extension.
 """
 
 from __future__ import annotations
 
-import difflib
 import json
-import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
+from probate_reference.configured import AgentEntry, check_entries
 from probate_reference.models import ScriptedReply
 from probate_reference.seams import Reply, StopReason, ToolCall
+from probate_reference.tables import ConfigError, Table, read_toml
+
+from .library import FOLDER
 
 __all__ = ("Config", "ConfigError", "Echo", "OpenAICompatible", "PermissionPolicy", "Scripted", "read_config")
 
-MAX_CONFIG: Final = 1024 * 1024
 MAX_GRACE: Final = 5.0
-
-
-class ConfigError(Exception):
-    """Raised when a configuration cannot be used; its text says what is wrong, where, and how to mend it."""
 
 
 class PermissionPolicy(StrEnum):
@@ -88,6 +98,7 @@ class Config:
     :ivar home: where sessions are kept, or ``None``
     :ivar tools: whether the model may run shell commands
     :ivar grace: how many seconds a command has to end when it is told to
+    :ivar agents: whom ``probate run`` starts
     """
 
     model: ModelConfig = Echo()
@@ -95,6 +106,7 @@ class Config:
     tools: bool = False
     permission: PermissionPolicy = PermissionPolicy.ASK
     grace: float = 2.0
+    agents: tuple[AgentEntry, ...] = ()
 
 
 def read_config(path: Path) -> Config:
@@ -102,92 +114,61 @@ def read_config(path: Path) -> Config:
 
     :raises ConfigError: if it cannot be read, or there is a mistake in it
     """
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_CONFIG + 1)
-    except OSError as failure:
-        raise ConfigError(f"cannot read {str(path)!r}: {failure.strerror or failure}; name a file of TOML") from None
-    if len(data) > MAX_CONFIG:
-        raise ConfigError(f"{str(path)!r} is larger than {MAX_CONFIG} bytes; it is no configuration")
-    try:
-        values = tomllib.loads(data.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as failure:
-        raise ConfigError(f"{str(path)!r} is no TOML: {failure}") from None
-    return _Table(values, str(path), "").config(path.parent)
+    return _Settings(*read_toml(path)).config(path.parent)
 
 
-class _Table:
-    """A table of the file, and where it stands."""
+class _Settings(Table):
+    """A table of this file, and what it means."""
 
-    def __init__(self, values: Mapping[str, Any], file: str, place: str) -> None:
-        self._values = values
-        self._file = file
-        self._place = place
+    def config(self, folder: Path) -> Config:
+        self.only("home", "tools", "permission", "grace", "model", "agents")
+        home = self.path("home", folder) if "home" in self.values else None
+        policy = self.choice("permission", PermissionPolicy.ASK, [policy.value for policy in PermissionPolicy])
+        model = self.table("model").model() if "model" in self.values else Echo()
+        agents = self.agents(folder, kept=home is not None)
+        grace = self.seconds("grace", 2.0)
+        return Config(model, home, self.truth("tools", False), PermissionPolicy(policy), grace, agents)
 
-    def wrong(self, name: str, says: str) -> ConfigError:
-        return ConfigError(f"{self._file}: {self._place}{name} {says}")
+    def path(self, name: str, folder: Path) -> Path:
+        try:
+            return folder / Path(self.text(name)).expanduser()
+        except RuntimeError as failure:
+            raise self.wrong(name, f"cannot be found: {failure}") from None
 
-    def only(self, *names: str) -> None:
-        for name in self._values:
-            if name not in names:
-                close = difflib.get_close_matches(name, names, 1)
-                hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
-                raise self.wrong(name, f"is not known; {hint}")
+    def agents(self, folder: Path, *, kept: bool) -> tuple[AgentEntry, ...]:
+        agents = tuple(table.agent(folder, kept=kept) for table in self.tables("agents"))
+        labels = [agent.label for agent in agents]
+        for number, label in enumerate(labels, 1):
+            if label in labels[: number - 1]:
+                raise self.wrong(f"agents[{number}].label", f"{label!r} is another agent's too; give each its own")
+        try:
+            check_entries(agents)
+        except ConfigError as failure:
+            raise self.wrong("agents", str(failure)) from None
+        return agents
 
-    def text(self, name: str, default: str | None = None) -> str:
-        value = self._values.get(name, default)
-        if value is None:
-            raise self.wrong(name, "is missing; give a string")
-        if not isinstance(value, str) or (default is None and not value.strip()):
-            raise self.wrong(name, f"must be a string that says something, not {value!r}")
-        return value
-
-    def truth(self, name: str, default: bool) -> bool:
-        value = self._values.get(name, default)
-        if not isinstance(value, bool):
-            raise self.wrong(name, f"must be true or false, not {value!r}")
-        return value
+    def agent(self, folder: Path, *, kept: bool) -> AgentEntry:
+        self.only("label", "session", "resume", "folder")
+        label = self.text("label")
+        if any(character.isspace() for character in label) or not label.isprintable() or label.startswith("@"):
+            raise self.wrong("label", f"must be one word without @ in front, for you to call it by, not {label!r}")
+        session = self.text("session") if "session" in self.values else None
+        resume = self.text("resume", "") or None
+        if session is not None and resume is not None:
+            raise self.wrong("resume", "and session exclude each other: keep session to resume or create, or resume")
+        if resume is not None and not kept:
+            raise self.wrong("resume", "needs a home, where the session was kept; name one with home, at the top")
+        if resume is not None and "folder" in self.values:
+            raise self.wrong("folder", "is remembered with the session that is resumed; leave it out")
+        metadata = {FOLDER: str(self.path("folder", folder).absolute())} if "folder" in self.values else {}
+        return AgentEntry(label, session, resume, metadata)
 
     def seconds(self, name: str, default: float) -> float:
-        value = self._values.get(name, default)
+        value = self.values.get(name, default)
         # More, and the server could not be gone within the time that it states.
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= MAX_GRACE:
             raise self.wrong(name, f"must be a number of seconds above 0 and up to {MAX_GRACE:g}, not {value!r}")
         return float(value)
-
-    def choice(self, name: str, default: str | None, choices: list[str]) -> str:
-        value = self._values.get(name, default)
-        if value not in choices:
-            said = "is missing" if value is None else f"cannot be {value!r}"
-            raise self.wrong(name, f"{said}; choose one of {', '.join(choices)}")
-        assert isinstance(value, str)
-        return value
-
-    def tables(self, name: str) -> list[_Table]:
-        value = self._values.get(name, [])
-        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-            raise self.wrong(name, "must be a list of tables")
-        return [_Table(one, self._file, f"{self._place}{name}[{number}].") for number, one in enumerate(value, 1)]
-
-    def table(self, name: str) -> _Table:
-        value = self._values.get(name, {})
-        if not isinstance(value, dict):
-            raise self.wrong(name, f"must be a table; write [{name}] and its settings below")
-        return _Table(value, self._file, f"{self._place}{name}.")
-
-    # What the tables mean
-
-    def config(self, folder: Path) -> Config:
-        self.only("home", "tools", "permission", "grace", "model")
-        home = None
-        if "home" in self._values:
-            try:
-                home = folder / Path(self.text("home")).expanduser()
-            except RuntimeError as failure:
-                raise self.wrong("home", f"cannot be found: {failure}") from None
-        policy = self.choice("permission", PermissionPolicy.ASK, [policy.value for policy in PermissionPolicy])
-        model = self.table("model").model() if "model" in self._values else Echo()
-        return Config(model, home, self.truth("tools", False), PermissionPolicy(policy), self.seconds("grace", 2.0))
 
     def model(self) -> ModelConfig:
         kind = self.choice("kind", None, ["echo", "scripted", "openai-compatible"])
@@ -198,7 +179,7 @@ class _Table:
             self.only("kind", "replies")
             return Scripted(tuple(table.reply() for table in self.tables("replies")))
         self.only("kind", "base-url", "name", "key-variable", "system")
-        key = self.text("key-variable") if "key-variable" in self._values else None
+        key = self.text("key-variable") if "key-variable" in self.values else None
         if key is not None and not (key.replace("_", "a").isalnum() and key.isascii()):
             raise self.wrong("key-variable", "must be the name of a variable of the environment, not the key itself")
         return OpenAICompatible(self._url("base-url"), self.text("name"), key, self.text("system", ""))
@@ -220,12 +201,12 @@ class _Table:
         self.only("text", "tools", "stop", "hangs", "fails")
         stop = self.choice("stop", StopReason.END, [stop.value for stop in StopReason])
         reply = Reply(self.text("text", ""), tuple(table.call() for table in self.tables("tools")), StopReason(stop))
-        fails = self.text("fails") if "fails" in self._values else None
+        fails = self.text("fails") if "fails" in self.values else None
         return ScriptedReply(reply, self.truth("hangs", False), fails)
 
     def call(self) -> ToolCall:
         self.only("name", "arguments")
-        arguments = self._values.get("arguments", {})
+        arguments = self.values.get("arguments", {})
         if isinstance(arguments, dict):
             try:
                 arguments = json.dumps(arguments)

@@ -168,6 +168,16 @@ class Persistence:
         async with self._turn(id):
             return await self._offload(partial(self._store.read, id), abandon=True)
 
+    async def exists(self, id: str) -> bool:
+        """Return whether an id has a log, be it one that cannot be read.
+
+        A listing does not tell: what cannot be read is not in it. Cancellation is safe.
+
+        :raises StorageError: if the store cannot say
+        """
+        async with self._turn(id):
+            return await self._offload(partial(self._store.exists, id), abandon=True)
+
     async def delete(self, id: str) -> None:
         """Remove the log of a session that is not live. It is not cancelled half-way.
 
