@@ -1,4 +1,4 @@
-"""Read what ``probate acp`` and ``probate run`` are told: a file of TOML, and one clear sentence for each mistake in it.
+"""Read what ``probate acp`` and ``probate run`` are told: a file of TOML, with one clear sentence for each mistake.
 
 ::
 
@@ -16,7 +16,7 @@
 A scripted model has ``[[model.replies]]``: ``text``, ``tools`` (each with ``name`` and ``arguments``),
 ``hangs`` and ``fails``.
 
-The agents that ``probate run`` starts are tables, too; ``probate acp`` leaves them alone, since an editor starts its own::
+The agents that ``probate run`` starts are tables, too. ``probate acp`` leaves them alone: an editor starts its own. ::
 
     [[agents]]
     label = "helper"                   # what you call it; its id is new at every start

@@ -18,6 +18,7 @@ from probate_reference.acp.config import (
     read_config,
 )
 from probate_reference.acp.serving import make_model
+from probate_reference.configured import AgentEntry
 from probate_reference.live import Live
 from probate_reference.models import EchoModel, ScriptedReply
 from probate_reference.models.openai import OpenAIModel
@@ -49,6 +50,30 @@ def test_everything(tmp_path: Path) -> None:
         True,
         PermissionPolicy.DENY,
         1.0,
+    )
+
+
+def test_agents(tmp_path: Path) -> None:
+    text = """
+    home = "kept"
+    [[agents]]
+    label = "helper"
+    folder = "work"
+    [[agents]]
+    label = "notes"
+    session = "s1"
+    [[agents]]
+    label = "old"
+    resume = "s2"
+    [[agents]]
+    label = "new"
+    resume = ""
+    """
+    assert read(tmp_path, text).agents == (
+        AgentEntry("helper", metadata={"cwd": str(tmp_path / "work")}),
+        AgentEntry("notes", session="s1"),
+        AgentEntry("old", resume="s2"),
+        AgentEntry("new"),
     )
 
 
@@ -114,6 +139,24 @@ def test_a_script(tmp_path: Path) -> None:
         (OPENAI.replace("http://127.0.0.1:8080/v1", "http://x:99999/"), "model.base-url must be a URL such as"),
         (OPENAI.replace("http://127.0.0.1:8080/v1", "file:///etc"), "model.base-url must be a URL such as"),
         (OPENAI.replace("http://127.0.0.1:8080/v1", "http://me:pw@host/v1"), "model.base-url must hold no user"),
+        ("agents = 7", "agents must be a list of tables"),
+        ("[[agents]]", "agents[1].label is missing; give a string"),
+        ("[[agents]]\nlabel = 'a b'", "agents[1].label must be one word"),
+        ("[[agents]]\nlabel = '@a'", "agents[1].label must be one word"),
+        ("[[agents]]\nlabel = 'a'\nsesion = 's'", "agents[1].sesion is not known; did you mean session?"),
+        ("[[agents]]\nlabel = 'a'\nsession = ''", "agents[1].session must be a string that says something"),
+        ("[[agents]]\nlabel = 'a'\nsession = 's'\nresume = 's'", "agents[1].resume and session exclude each other"),
+        ("[[agents]]\nlabel = 'a'\nresume = 's'", "agents[1].resume needs a home"),
+        (
+            "home = 'h'\n[[agents]]\nlabel = 'a'\nresume = 's'\nfolder = '.'",
+            "agents[1].folder is remembered with the session",
+        ),
+        ("[[agents]]\nlabel = 'a'\nfolder = '~nobody-here/x'", "agents[1].folder cannot be found"),
+        ("[[agents]]\nlabel = 'a'\n[[agents]]\nlabel = 'a'", "agents[2].label 'a' is another agent's too"),
+        (
+            "[[agents]]\nlabel = 'a'\nsession = 's'\n[[agents]]\nlabel = 'b'\nsession = 's'",
+            "agents 'a' and 'b' have the same exact identity 's'",
+        ),
         (OPENAI.replace("MY_KEY", "sk-abc"), "model.key-variable must be the name of a variable"),
         (OPENAI.replace('"m"', '" "'), "model.name must be a string that says something"),
     ],
