@@ -50,6 +50,21 @@ GUESTS = {
     "probate_conformance/pytest_plugin.py": frozenset({"pytest"}),
     "probate_conformance/pytest_clauses.py": frozenset({"pytest"}),
     "fibers/reload.py": frozenset({"watchfiles"}),
+    # Programs for another Python; what they import is beside them there.
+    **{
+        f"shims/{shim}_shim.py": frozenset({"base", package})
+        for shim, package in {
+            "anvilcore": "anvilcore",
+            "cordis_ouroboros": "ouroboros",
+            "cordis_port": "cordis_port",
+            "cordis_python": "cordis_py",
+            "cordispy": "cordispy",
+            "deepseek_cordis": "deepseek_cordis",
+            "pi_cordis_py": "cordis",
+            "pycardia": "pycardia",
+            "python_cordis": "python_cordis",
+        }.items()
+    },
     "models/openai.py": frozenset({"httpx"}),
     "ph_core/adapter.py": frozenset({"ph"}),  # a program for another Python
     "python/adapter.py": frozenset({"toy"}),  # a template, which is written out beside its toy

@@ -27,7 +27,7 @@ OP_NAMES = (
 )  # fmt: skip
 """All ops by the name that items carry."""
 
-FEATURES = ("setup", "cleanup", "signal", "by-agent", "react", "throw", "reject", "deaf")
+FEATURES = ("setup", "cleanup", "signal", "by-agent", "react", "throw", "reject", "deaf", "services", "children")
 """Parts of ops and reactions that a backend may be unable to carry out."""
 
 

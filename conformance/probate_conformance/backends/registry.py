@@ -27,6 +27,8 @@ from types import MappingProxyType
 from typing import Final, TypeGuard
 
 from probate_conformance.backends.base import Backend
+from probate_conformance.backends.cordis import RUNTIMES as CORDIS
+from probate_conformance.backends.cordis import cordis_backend
 from probate_conformance.backends.dsh import dsh_backend
 from probate_conformance.backends.dsh.releases import RELEASES
 from probate_conformance.backends.model import ModelBackend
@@ -63,6 +65,13 @@ def _release_of_dsh(version: str) -> BuiltIn:
     )
 
 
+def _plug_in_runtime(name: str) -> BuiltIn:
+    return BuiltIn(
+        f"the plug-in runtime {name}, as published on PyPI, in a Python of its own",
+        lambda deadline: cordis_backend(name, deadline=deadline),
+    )
+
+
 BUILT_IN: Final[Mapping[str, BuiltIn]] = MappingProxyType(
     {
         "reference": BuiltIn("the reference on asyncio", lambda _: ReferenceBackend("asyncio")),
@@ -82,6 +91,7 @@ BUILT_IN: Final[Mapping[str, BuiltIn]] = MappingProxyType(
             "the agent loop of ph-core, as published on PyPI, in a Python 3.12 or newer of its own",
             lambda deadline: ph_core_backend(deadline=deadline),
         ),
+        **{name: _plug_in_runtime(name) for name in CORDIS},
     }
 )
 

@@ -6,11 +6,14 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+from probate_conformance.backends.cordis import RUNTIMES as CORDIS
 from probate_conformance.backends.dsh import install_dsh
 from probate_conformance.backends.ph_core import RUNTIME as PH_CORE
+from probate_conformance.backends.pip_runtime import PipRuntime
 from probate_conformance.backends.process import DEADLINE
 from probate_conformance.backends.registry import BUILT_IN, GROUP, announced
 from probate_conformance.cli.options import add_color
@@ -28,13 +31,16 @@ else and runs no script of any package.
 """
 
 
-def _install_ph_core(release: str | None) -> Path:
+def _install(runtime: PipRuntime, release: str | None) -> Path:
     if release is not None:
-        raise UsageError("of ph-core there is one release, the one that is locked", mend="leave --version out")
-    return PH_CORE.install()
+        raise UsageError(f"of {runtime.name} there is one release, the one that is locked", mend="leave --version out")
+    return runtime.install()
 
 
-_INSTALLERS: Final[Mapping[str, Callable[[str | None], Path]]] = {"dsh": install_dsh, "ph-core": _install_ph_core}
+_INSTALLERS: Final[Mapping[str, Callable[[str | None], Path]]] = {
+    "dsh": install_dsh,
+    **{runtime.name: partial(_install, runtime) for runtime in (PH_CORE, *CORDIS.values())},
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

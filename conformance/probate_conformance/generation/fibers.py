@@ -79,7 +79,8 @@ class FiberWriter(Writer):
 
     def go_on(self) -> None:
         """Write one more item, or now and then a few in a row that belong together."""
-        stories = [story for story in (self._replaced, self._flapping) if self.palette.ops.issuperset(_STORY_OPS)]
+        told = self.palette.ops.issuperset(_STORY_OPS) and "services" in self.palette.features
+        stories = (self._replaced, self._flapping) if told else ()
         if self.promised is None and stories and self.random.chance(1, 14):
             self.random.choose(stories)()
         else:
@@ -160,13 +161,14 @@ class FiberWriter(Writer):
 
     def _services(self, often: int) -> tuple[ServiceName, ...]:
         """Draw no service, one, or seldom both; ``often`` times in ten at least one."""
-        if not self.random.chance(often, 10):
+        if not self.random.chance(often, 10) or "services" not in self.palette.features:
             return ()
         return _SERVICES if self.random.chance(1, 6) else (self.random.choose(_SERVICES),)
 
     def _plug(self, label: Label | None = None) -> Plug:
         parents = [fiber.label for fiber in self._plugged()]
-        parent = self.random.choose(parents) if parents and self.random.chance(1, 3) else ROOT
+        within = parents and "children" in self.palette.features and self.random.chance(1, 3)
+        parent = self.random.choose(parents) if within else ROOT
         inject = self._services(5)
         provides = tuple(name for name in self._services(4) if name not in inject)
         effects = tuple(1 + self.random.below(3) for _ in range(self.random.below(4)))

@@ -80,7 +80,7 @@ _clause(
     "Structured ownership: nothing outlives what it was plugged into.",
     "sheet H.2 11",
     "fiber/state",
-    needs=("plug",),
+    needs=("plug", "children"),
 )
 _clause(
     "FIBER-10",
@@ -217,7 +217,7 @@ _clause(
     "Who gets which of the two would be left to chance.",
     "sheet H.2 12; H14",
     "settled",
-    needs=("provide",),
+    needs=("provide", "services"),
 )
 _clause(
     "SERVICE-02",
@@ -225,7 +225,7 @@ _clause(
     "A dependent never lives on with a provider that is gone.",
     "sheet H.2 12; T27",
     "fiber/state",
-    needs=("plug",),
+    needs=("plug", "services"),
 )
 _clause(
     "SERVICE-03",
@@ -234,7 +234,7 @@ _clause(
     "sheet H.2 12; T27, M81",
     "fiber/state",
     "settled",
-    needs=("plug",),
+    needs=("plug", "services"),
 )
 _clause(
     "SERVICE-04",
@@ -242,7 +242,7 @@ _clause(
     "What it was set up with is not there any more.",
     "sheet H.2 1, 2; H5, M82",
     "fiber/state",
-    needs=("plug",),
+    needs=("plug", "services"),
 )
 _clause(
     "SERVICE-05",
@@ -250,7 +250,7 @@ _clause(
     "Disposers use what bodies have used.",
     "sheet H.2 12, 13",
     "settled",
-    needs=("use",),
+    needs=("use", "services"),
 )
 _clause(
     "SERVICE-06",
@@ -258,7 +258,7 @@ _clause(
     "A foreign fiber has no declaration, and must still be able to ask.",
     "S1 3; sheet H.2 13; decision 49",
     "settled",
-    needs=("use",),
+    needs=("use", "services"),
 )
 _clause(
     "SERVICE-07",
@@ -266,7 +266,7 @@ _clause(
     "A successor need not wait for slow dependents.",
     "sheet H.2 12; decision 49",
     "settled",
-    needs=("provide",),
+    needs=("provide", "services"),
 )
 _clause(
     "SERVICE-08",
@@ -275,7 +275,7 @@ _clause(
     "sheet H.2 12, and ours",
     "fiber/state",
     level=Level.SHOULD,
-    needs=("plug",),
+    needs=("plug", "services"),
 )
 
 EXTRAS |= {

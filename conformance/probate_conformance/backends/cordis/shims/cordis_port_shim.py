@@ -1,0 +1,25 @@
+"""cordis-port: a port of the original, line by line."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+from base import NO_STATES, CordisShim
+from cordis_port import Context
+
+
+class Shim(CordisShim):
+    """How the program speaks to it."""
+
+    VERSION = version("cordis-port")
+    UNCLAIMED = {"events": ["fiber/state"]}
+    VARIATIONS = ("effect_dispose",)
+    NOTES = (NO_STATES, "The disposer of an effect is single-shot.")
+
+    def make(self) -> Any:
+        return Context()
+
+    def slow_effect(self, ctx: Any, disposers: list[Any], gate: Any) -> tuple[Any, Any]:
+        effect, _ = super().slow_effect(ctx, disposers, gate)
+        return effect, effect.then()
