@@ -229,7 +229,8 @@ class World:
             if isinstance(answer, Awaitable):
                 await answer
 
-        task = self.keep(asyncio.Task(begun(), loop=asyncio.get_running_loop(), eager_start=True)  # type: ignore[call-arg]  # new in 3.12)
+        loop = asyncio.get_running_loop()
+        task = self.keep(asyncio.Task(begun(), loop=loop, eager_start=True))  # type: ignore[call-arg] # new in 3.12
 
         async def settle() -> None:
             try:

@@ -30,7 +30,7 @@ class Shim(CordisShim):
     NOTES = (
         NO_STATES,
         "It is synchronous: bodies and disposers can't wait, so no gate is claimed, nor the end of a disposer.",
-        "It has no restart; an effect is one callable, so what is scripted as one effect is as many effects as it has members.",
+        "It has no restart; an effect is one callable, so one with members is scripted as so many.",
         "Its configuration library is replaced by an empty one: it can't be had as a wheel.",
     )
 
