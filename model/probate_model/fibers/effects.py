@@ -85,7 +85,10 @@ def end(run: Run, op: EndEffect) -> bool:
     if effect.asked and get(run, effect.fiber).phase:
         run.mark("window", FiberWindow.EFFECT_ENDED_IN_UNLOAD)
     late = effect.late or effect.stage is Stage.SETTING_UP
-    put_effect(run, effect._replace(asked=True, late=late, enders=(*effect.enders, op.label)))
+    effect = put_effect(run, effect._replace(asked=True, late=late, enders=(*effect.enders, op.label)))
+    if effect.stage is Stage.SET_UP and not late:
+        put_effect(run, effect._replace(stage=Stage.ENDING))
+        _call(run, op.effect, _BY_ITSELF)
     return True
 
 
@@ -126,7 +129,7 @@ def advance(run: Run, label: Label) -> None:
             _set_up(run, effect)
         case Stage.SET_UP:
             put_effect(run, effect._replace(stage=Stage.ENDING))
-            _call(run, label, _LATE if effect.late else _BY_ITSELF)
+            _call(run, label, _LATE)
         case _ if effect.wait is None:
             _call(run, label, _next(run, effect))
         case _:

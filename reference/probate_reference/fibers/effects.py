@@ -77,17 +77,13 @@ class Effect:
     def dispose(self) -> Call[None]:
         """Undo it: the last member first, each one completely before the next begins.
 
-        It begins in a later step, and after the setup if that still runs. Cancelling a task that awaits the end
-        cancels the waiting only.
+        The last member is called before this returns, or after the setup if that still runs. Cancelling a task that
+        awaits the end cancels the waiting only.
 
         :return: a call that never raises a refusal; every disposal of this effect, and the unload of its fiber,
             share it
         """
-        if self._end is None:
-            self._end = EffectEnd(self)
-            if not self._fiber._kernel.spawn(self._undo):
-                self._finish()
-        return self._end
+        return self._begin()
 
     def line(self) -> list[Effect]:
         """Return this effect and those that it is a member of."""
@@ -99,14 +95,8 @@ class Effect:
         """Hear that the fiber is to unload; an effect has nothing to do there and then."""
 
     def begin_end(self, cause: Refusal) -> None:  # noqa: ARG002
-        """End with the fiber: unless it ends already, the last member is called before this returns."""
-        if self._end is not None:
-            return
-        self._end = EffectEnd(self)
-        if self._ready.done:
-            self._fiber._kernel.spawn(self._go_on, self._call_last())
-        else:
-            self._fiber._kernel.spawn(self._undo)
+        """End with the fiber, as :meth:`dispose` does."""
+        _ = self._begin()
 
     async def join_end(self) -> None:
         """Wait until it has ended."""
@@ -159,6 +149,14 @@ class Effect:
             raise TypeError(f"an effect is made of disposers, not of {type(member).__name__}")
 
     # Undoing
+
+    def _begin(self) -> EffectEnd:
+        if self._end is None:
+            self._end = EffectEnd(self)
+            kernel = self._fiber._kernel
+            if not (kernel.spawn(self._go_on, self._call_last()) if self._ready.done else kernel.spawn(self._undo)):
+                self._finish()
+        return self._end
 
     async def _undo(self) -> None:
         leave_frames()

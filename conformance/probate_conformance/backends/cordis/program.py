@@ -184,15 +184,15 @@ class World:
         """Give the scripted disposers of an effect."""
 
         def disposer(member: int) -> Callable[[], Coroutine[Any, Any, None]]:
-            async def ending() -> None:
-                outcome = await self.pass_gate("disposer", label)
+            async def ending(arrival: asyncio.Future[str]) -> None:
+                outcome = await arrival
                 self.tell("effect/disposed", effect=label, member=member, outcome=outcome)
                 if outcome == "fail":
                     raise AsTold("disposer")
 
             def dispose(*_: Any) -> Coroutine[Any, Any, None]:
                 self.tell("effect/dispose", effect=label, member=member)
-                return ending()
+                return ending(self.come("disposer", label))
 
             return dispose
 
@@ -200,17 +200,18 @@ class World:
 
     async def arrive(self, kind: str, label: str, failing: str) -> None:
         """Go through a gate, and fail if that is the outcome."""
-        if await self.pass_gate(kind, label) == failing:
+        if await self.come(kind, label) == failing:
             raise AsTold(kind)
 
-    async def pass_gate(self, kind: str, label: str) -> str:
-        """Go through a gate, or wait there."""
+    def come(self, kind: str, label: str) -> asyncio.Future[str]:
+        """Arrive at a gate, and give what to await: it is done already, unless the gate is held."""
         gate = self.gates[kind, label]
-        if not gate.held:
-            return gate.planned.popleft() if gate.planned else "ok"
         arrival: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        gate.waiting.append(arrival)
-        return await arrival
+        if gate.held:
+            gate.waiting.append(arrival)
+        else:
+            arrival.set_result(gate.planned.popleft() if gate.planned else "ok")
+        return arrival
 
     def at_once(self, call: str, act: Callable[[], Any]) -> None:
         """Carry out a call that comes to its end at once."""

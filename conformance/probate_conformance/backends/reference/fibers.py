@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 
 from anyio.abc import TaskGroup
 
@@ -31,7 +31,7 @@ from probate_model.alphabet.fibers import (
     Use,
     body_effect,
 )
-from probate_model.alphabet.gates import FAIL, THROW, GateKind
+from probate_model.alphabet.gates import FAIL, THROW, GateKind, GateOutcome
 from probate_model.alphabet.items import React, WorldSpec
 from probate_model.alphabet.names import AgentRef, Label, OwnerName
 from probate_model.alphabet.ops import Op
@@ -158,10 +158,10 @@ class FiberSubject(Subject):
     def _disposer(self, label: Label, member: int) -> reference.Disposer:
         def dispose() -> Coroutine[None, None, None]:
             self._tell(DisposerCalled(label, member))
-            return ending()
+            return ending(self.gates.come(GateKind.DISPOSER, label))
 
-        async def ending() -> None:
-            outcome = await self.gates.arrive(GateKind.DISPOSER, label)
+        async def ending(arrived: Callable[[], Awaitable[GateOutcome]]) -> None:
+            outcome = await arrived()
             failed = outcome == FAIL
             self._tell(DisposerEnded(label, member, DisposerOutcome.FAIL if failed else DisposerOutcome.OK))
             fail_on(FAIL, outcome, "disposer")

@@ -8,7 +8,7 @@ with a signal stays subscribed until it runs again: it is in flight until then, 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from anyio import Event
@@ -74,6 +74,25 @@ class Gates:
         desk.held = False
         while desk.waiting:
             desk.waiting.popleft().release(default_outcome(kind))
+
+    def come(self, kind: GateKind, label: Label) -> Callable[[], Awaitable[GateOutcome]]:
+        """Arrive now, and give what to await for the outcome: for a body that is called before it runs."""
+        desk = self._desks.get(Gate(kind, label))
+        arrival = _Arrival(Temper.DEAF)
+        if desk is None or (not desk.held and not desk.plan):
+            arrival.release(default_outcome(kind))
+        elif not desk.held or self._never_hold:
+            arrival.release(desk.plan.popleft() if desk.plan else default_outcome(kind))
+        else:
+            desk.waiting.append(arrival)
+
+        async def outcome() -> GateOutcome:
+            if arrival.outcome is None:
+                await arrival.event.wait()
+            assert arrival.outcome is not None
+            return arrival.outcome
+
+        return outcome
 
     async def arrive(
         self,
