@@ -121,7 +121,7 @@ backends: $(DEV) ## Install the foreign runtimes that the tests drive
 reports: $(DEV) ## Check the foreign plug-in runtimes, and write docs/backends/ anew
 	@for name in $(PLUG_INS); do \
 		$(BIN)/probate backends install $$name || { [ $$? -eq 5 ] && continue; exit 1; }; \
-		$(BIN)/probate check $$name --profile fibers --cases 20 -j 1 --no-color --cases-dir build/cases \
+		$(BIN)/probate check $$name --profile fibers --cases 15 -j 1 --no-color --cases-dir build/cases \
 			> build/report.txt; [ $$? -lt 4 ] || exit 1; \
 		tail -n +3 build/report.txt | sed 's/build.cases/cases/' > docs/backends/$$name.txt; \
 	done

@@ -185,6 +185,7 @@ class World:
 
         def disposer(member: int) -> Callable[[], Coroutine[Any, Any, None]]:
             async def ending(arrival: asyncio.Future[str]) -> None:
+                await asyncio.sleep(0)  # it takes a step at the least, so who starts others meanwhile can
                 outcome = await arrival
                 self.tell("effect/disposed", effect=label, member=member, outcome=outcome)
                 if outcome == "fail":

@@ -9,7 +9,6 @@ NO_STATES = (
     "It does not tell each change of a fiber's state, so states are not claimed; what they come to is seen in bodies "
     "and disposers."
 )
-NO_SLOW_SETUP = "Nothing tells when a setup that takes time has ended: such setups are not claimed."
 
 
 class CordisShim:

@@ -13,13 +13,13 @@ class Shim(CordisShim):
     """How the program speaks to it."""
 
     VERSION = version("cordis-port")
-    UNCLAIMED = {"events": ["fiber/state"]}
+    UNCLAIMED = {"events": ["fiber/state"], "gates": ["effect"]}
     VARIATIONS = ("effect_dispose",)
-    NOTES = (NO_STATES, "The disposer of an effect is single-shot.")
+    NOTES = (
+        NO_STATES,
+        "The disposer of an effect is single-shot.",
+        "Who waits for a setup that takes time disposes it then, so such setups are not claimed.",
+    )
 
     def make(self) -> Any:
         return Context()
-
-    def slow_effect(self, ctx: Any, disposers: list[Any], gate: Any) -> tuple[Any, Any]:
-        effect, _ = super().slow_effect(ctx, disposers, gate)
-        return effect, effect.then()
