@@ -32,9 +32,6 @@ SHEET = frozenset(
 """The mutants of the fact sheet up to M64, and those of background tasks."""
 NOT_CORE = {
     "M21": "only the edition 2026-08 has a wake latch",
-    "M42": "needs the load of a resume",
-    "M52": "needs the load of a resume",
-    "M54": "needs the records that a resume is seeded with",
 }
 
 

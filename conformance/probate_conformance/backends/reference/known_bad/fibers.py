@@ -241,7 +241,7 @@ def _(patches: Patches) -> None:
 
 
 @FIBERS.variant(
-    "second-dispose-returns-early",
+    "second-dispose-of-a-fiber-returns-early",
     "H9",
     "FIBER-08",
     "A second disposal of a fiber returns at once.",

@@ -165,7 +165,7 @@ def _(patches: Patches) -> None:
 
 
 @TASKS.variant(
-    "disposal-does-not-wait",
+    "executor-does-not-wait",
     "M92",
     "TASK-13",
     "The disposal of the executor returns before the processes are gone.",
