@@ -13,12 +13,14 @@ from bench.acp import acp
 from bench.beside import beside
 from bench.catching import catching
 from bench.conversing import now
+from bench.crashing import crashing
 from bench.exploring import exploring
 from bench.rates import rates
 from bench.tasks import tasks
 from bench.volume import volume
 
 SECTIONS = {
+    "crashes": crashing,
     "peer": rates,
     "catch": catching,
     "coverage": volume,

@@ -112,6 +112,7 @@ from probate_model.alphabet.ops import (
     LoadProvider,
     Look,
     Op,
+    Resume,
     Send,
     Setup,
     Steer,
@@ -119,6 +120,8 @@ from probate_model.alphabet.ops import (
     UnloadProvider,
     Withdraw,
 )
+from probate_model.alphabet.sessions import Crash, Reload, Stored, StoredLog, Tail
+from probate_model.alphabet.sessions import Restart as StoreRestart
 from probate_model.alphabet.tasks import TaskDone, TaskList, TaskOutput, TaskOwner, TaskRef, TaskStatus
 from probate_model.machine import apply, settle
 from probate_model.registry import snapshot
@@ -197,6 +200,8 @@ def _outcome_words(outcome: Settlement) -> str:
         case Returned(TaskOutput() | TaskOwner() | TaskList() as told):
             return f"returned {value_words(told)}"
         case Returned(value):
+            if isinstance(value, StoredLog):
+                return f"returned {value.stored}{' open' if value.open else ''}"
             return f"returned {look_words(value) if isinstance(value, Snapshot) else value}"
 
 
@@ -394,6 +399,9 @@ class Script:
         match verb, words:
             case "create", [name, agent_id, *options]:
                 return _create(Label(label or name), AgentId(agent_id), options)
+            case "resume", [name, agent_id, *options]:
+                made = _create(Label(label or name), AgentId(agent_id), options)
+                return Resume(made.label, made.id, made.by, made.setup, made.cleanup, made.signal)
             case "send", [agent, text]:
                 return Send(Label(label or text), Label(agent), Text(text))
             case "steer", [agent, text]:
@@ -437,6 +445,14 @@ class Script:
                 return LoadOwner(call, OwnerName(owner))
             case "look", []:
                 return Look(call)
+            case "reload", []:
+                return Reload(call)
+            case "stored", [agent_id]:
+                return Stored(call, AgentId(agent_id))
+            case "crash", [tail]:
+                return Crash(call, Tail(tail))
+            case "crash", [tail, restart]:
+                return Crash(call, Tail(tail), StoreRestart(restart))
             case "unplug", [fiber]:
                 return Unplug(call, Label(fiber))
             case "restart", [fiber]:

@@ -1,4 +1,4 @@
-"""Every numbered case of the chapters A to E, H and I is a test, or stands on the list of those that can't be one."""
+"""Every numbered case of the chapters A to F, H and I is a test, or stands on the list of those that can't be one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tests.model import (
     test_cases_creation,
     test_cases_fibers,
     test_cases_registry,
+    test_cases_sessions,
     test_cases_teardown,
     test_cases_turns,
 )
@@ -22,6 +23,7 @@ MODULES: dict[str, ModuleType] = {
     "C": test_cases_creation,
     "D": test_cases_teardown,
     "E": test_cases_registry,
+    "F": test_cases_sessions,
     "H": test_cases_fibers,
 }
 
@@ -30,8 +32,8 @@ KNOWN = {f"{chapter}{number}" for chapter, numbers in CASES.items() for number i
 
 def carried(chapter: str) -> set[str]:
     """Give the cases that a module of tests names."""
-    names = (f"test_{name}" for name in TASKS) if chapter == "I" else vars(MODULES[chapter])
-    named = (re.match(r"test_([a-ehi]\d+)_", name) for name in names)
+    names = [f"test_{name}" for name in TASKS] if chapter == "I" else [*vars(MODULES[chapter])]
+    named = (re.match(rf"test_({chapter.lower()}\d+)_", name) for name in (*names, *vars(test_cases_sessions)))
     return {match[1].upper() for match in named if match}
 
 
@@ -42,6 +44,7 @@ def test_the_list_of_cases_is_whole() -> None:
         "C": 24,
         "D": 16,
         "E": 8,
+        "F": 24,
         "H": 16,
         "I": 23,
     }

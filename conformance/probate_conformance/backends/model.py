@@ -15,7 +15,6 @@ from typing import Self, TypeVar
 
 from probate_conformance.errors import BackendBroke
 from probate_conformance.manifest import Manifest
-from probate_conformance.trace import MODELLED_PROFILES
 from probate_conformance.wire import Burst, Close, Closed, Command, Conversation, Open, Opened, Quiet, Reply
 from probate_model.alphabet.editions import EDITIONS, Edition
 from probate_model.machine import apply, bind, enabled, fire, settle
@@ -37,7 +36,6 @@ class ModelBackend:
             name="model",
             version="1",
             language="python",
-            profiles=MODELLED_PROFILES,
             edition="2026-06" if edition is None else edition.name,
         )
         self._edition = edition

@@ -11,6 +11,7 @@ that was acknowledged. So whoever started it knows what it must find afterwards.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -180,7 +181,7 @@ class Worker:
         await anyio.lowlevel.checkpoint()
         if request.step == 1 and self._random.random() < 0.5:
             return Reply("tools", tuple(ToolCall("tool") for _ in range(self._random.randint(1, 2))))
-        return Reply("answer " * self._random.randint(1, 200))
+        return Reply("answer " * self._random.randint(1, 20))
 
     async def _tool(self, arguments: Mapping[str, object], context: object) -> str:
         self._journal.reach("tool")
@@ -241,6 +242,9 @@ def work(order: Order, descriptor: int) -> None:
 
 def forge() -> None:
     """Fork a worker for each line of the standard input, and answer with how it ended and all that it told."""
+    for loop in ("asyncio", "trio"):
+        anyio.run(anyio.lowlevel.checkpoint, backend=loop)  # so that no worker has to import it
+    gc.freeze()
     for text in sys.stdin:
         order = Order(*json.loads(text))
         reading, writing = os.pipe()

@@ -107,7 +107,7 @@ class _Unhurried(Files):
 def order_of(random: Random, home: Path, number: int) -> Order:
     """Draw where the next worker ends: two times in three right after a write, or in the middle of one."""
     kill = random.choice(("write", "write", "torn", "torn", "other", random.choice(GATES)))
-    nth = random.randint(1, 12 if kill in ("write", "torn") else 20 if kill == "other" else 4)
+    nth = random.randint(1, 6 if kill in ("write", "torn") else 8 if kill == "other" else 2)
     loop = ("asyncio", "trio")[number % 2]
     return Order(str(home), loop, random.randrange(1 << 30), kill, nth, threads=number % 20 == 19)
 

@@ -24,6 +24,7 @@ from probate_reference import (
     TurnEnd,
     TurnReason,
 )
+from probate_reference.persistence import Header
 from tests.reference.kit import turn
 from tests.reference.persistence.faults import FaultyFiles, no_space
 from tests.reference.persistence.test_resume import said
@@ -76,6 +77,27 @@ async def test_sessions_move_to_another_store(tmp_path: Path) -> None:
     async with Runtime(stage.model, home=tmp_path / "one") as runtime:
         assert runtime.persistence is not None
         assert (await runtime.persistence.read("a")).records == records
+
+
+async def test_a_log_with_other_metadata_is_another_life(tmp_path: Path) -> None:
+    persistence = Persistence(JsonlStore(tmp_path / "one"))
+    stage = Stage()
+    stage.go.set()
+    other = JsonlStore(tmp_path / "two")
+    async with Runtime(stage.model, persistence=persistence) as runtime:
+        records = await said(runtime, "a", "one")
+        other.open()
+        other.create(Header("a", {"cwd": "/other"}), records)
+        other.close()
+        await persistence.reload(other)
+        failures: list[BaseException] = []
+        runtime.events.on(lambda event: failures.append(event.error), "agent/error")  # type: ignore[union-attr]
+        agent = runtime.agents.get("a")
+        assert agent is not None
+        agent.send("two")
+        await agent.idle()
+        assert [type(failure) for failure in failures] == [LogExists]
+        assert (await persistence.read("a")).records == records
 
 
 async def test_a_session_that_was_refused_stays_refused(make: Callable[[], Store]) -> None:
