@@ -51,7 +51,7 @@ from probate_model.machine import Step, apply, fire, settle
 from probate_model.world import Unload, World, new_world
 
 
-class _Cast:
+class Cast:
     """Who plays what: the real names of what the places name."""
 
     def __init__(self) -> None:
@@ -147,7 +147,7 @@ class Begun(NamedTuple):
 
 def cast_bursts(bursts: Iterable[Iterable[Begun]]) -> Trace:
     """Give bursts, each of which settles, as a trace; agents are made by the items alone, and not by reactions."""
-    cast = _Cast()
+    cast = Cast()
     items: list[Item] = []
     for burst in bursts:
         for choice, before, after in burst:
@@ -168,7 +168,7 @@ def cast(choices: Sequence[Choice]) -> Trace:
 
     :param choices: those on the path, from the start
     """
-    cast, position = _Cast(), start()
+    cast, position = Cast(), start()
     items: list[Item] = []
     for choice in choices:
         match choice:
