@@ -8,6 +8,7 @@ from typing import Final
 
 from probate_conformance.docs import picture, tables
 from probate_conformance.docs.chapters import CHAPTERS, REST, Chapter
+from probate_conformance.docs.graphs import GRAPHS
 from probate_conformance.docs.traces import LIFE, Shown
 from probate_conformance.story import item_line
 from probate_conformance.trace import dump
@@ -65,6 +66,18 @@ the line is demanded; open a picture on its own and point at a line to read it.
 ![{alt}]({folder}/legend.svg)
 """
 
+_GRAPHS: Final = """\
+## The states, in two pictures
+
+All that an agent and a creation can go through, within a small bound: `probate explore` looks at every state of the
+model within larger ones. An arrow has the names of the ops that lead on; one without a name is a step of the agent's
+own.
+
+![What an agent can go through]({folder}/agent-graph.svg)
+
+![What a creation can go through]({folder}/creation-graph.svg)
+"""
+
 _ALPHABET: Final = """\
 ## The alphabet
 
@@ -105,6 +118,7 @@ a table above. When all of them pass, `probate check` looks into the corners bet
 def files() -> dict[str, str]:
     """Give every file of the docs folder that is generated, by its path there."""
     made = {PAGE: "\n".join(_page()) + "\n", f"{PICTURES}/legend.svg": picture.legend()}
+    made.update({f"{PICTURES}/{name}.svg": draw() for name, draw in GRAPHS.items()})
     for shown in all_shown():
         made[f"{PICTURES}/{shown.name}.svg"] = picture.draw(shown.scene, shown.title)
         made[f"{TRACES}/{shown.name}.json"] = dump(shown.trace)
@@ -140,6 +154,7 @@ def _page() -> Iterator[str]:
     yield _READING.format(alt="The marks of the pictures", folder=PICTURES)
     for chapter, clauses in chapters():
         yield from _chapter(chapter, clauses)
+    yield _GRAPHS.format(folder=PICTURES)
     yield _ALPHABET
     for title, rows in (("Ops", tables.ops()), ("Events", tables.events()), ("Records of the log", tables.records())):
         yield from (f"### {title}", "", *rows, "")

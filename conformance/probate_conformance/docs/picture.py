@@ -50,7 +50,8 @@ _COLORS: Final = {
 _FONT: Final = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace"
 
 
-def _style() -> str:
+def style() -> str:
+    """Give the style of all pictures."""
     rules = [
         f"text{{font:11.5px {_FONT}}}",
         "text{fill:var(--ink)}.dim{fill:var(--dim)}.clause{fill:var(--dim);font-size:10px;text-anchor:end}",
@@ -151,7 +152,7 @@ class Picture:
             *self._draw_arrows(),
             *(self._draw_row(at, row) for at, row in enumerate(self.scene.rows)),
         ]
-        return svg.document(self.width, self.height, title, "From top to bottom. " + "; ".join(rows), _style(), body)
+        return svg.document(self.width, self.height, title, "From top to bottom. " + "; ".join(rows), style(), body)
 
     def _draw_bands(self) -> Iterator[str]:
         first = 0
@@ -317,7 +318,7 @@ def legend() -> str:
     height = 16 + rows * _ROW + 6
     ground = svg.element("rect", x=0.5, y=0.5, width=x - 1, height=height - 1, rx=8, class_="ground")
     told = "; ".join(words for column in _LEGEND for _, _, words in column)
-    return svg.document(x, height, "The marks of the pictures", told, _style(), [ground, *body])
+    return svg.document(x, height, "The marks of the pictures", told, style(), [ground, *body])
 
 
 def _sample(mark: Mark | str, lane: Lane, x: float, y: float) -> Iterator[str]:

@@ -61,19 +61,23 @@ class Cast:
         self._numbers = count(1)
 
     def creation(self, label: Label) -> Label:
+        """Give the label of the creation at the place that a label names; a label of another sort as it is."""
         place = place_of(label)
         return label if place is None else self.places[place]
 
     def id(self, name: AgentId) -> AgentId:
+        """Give the id that an id stands for; a free one if it stands for none yet."""
         if name not in self.ids:
             free = (creation_id(number) for number in count())
             self.ids[name] = next(one for one in free if one not in self.ids.values())
         return self.ids[name]
 
     def label(self, kind: str = "k") -> Label:
+        """Give a label that was never given."""
         return Label(f"{kind}{next(self._numbers)}")
 
     def item(self, item: BurstItem) -> BurstItem:
+        """Give an item with real names."""
         match item:
             case React():
                 label = self.label("r")
@@ -90,6 +94,7 @@ class Cast:
                 return self.op(item, self.label())
 
     def op(self, op: Op, label: Label) -> Op:
+        """Give an op with real names, and this label."""
         match op:
             case Create() | Resume():
                 by = ByAgent(self.creation(op.by.agent)) if isinstance(op.by, ByAgent) else op.by
@@ -117,6 +122,7 @@ class Cast:
         self.ids = {new: self.ids[old] for old, new in kept.items()}
 
     def apply(self, item: BurstItem) -> None:
+        """Carry out an item that has real names."""
         self._become(delivered(apply(self.world, item)).world)
 
     def settle(self) -> None:
@@ -124,6 +130,7 @@ class Cast:
         self._become(settle(self.world).world)
 
     def fire(self, step: Step, position: Position) -> None:
+        """Fire the step that a step at a position stands for."""
         if isinstance(step.subject, Unload):
             place = position.world.unloads.index(step.subject)
             step = step._replace(subject=self.world.unloads[place])
