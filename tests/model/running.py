@@ -101,7 +101,7 @@ def play_trace(
     rest: Callable[[World], None] = lambda world: None,
 ) -> Played:
     """Run a trace with its epilogue."""
-    return play_out(trace.bursts(), new_world(trace.world), order, visit, rest)
+    return play_out(trace.bursts(), new_world(trace.world, profile=trace.profile), order, visit, rest)
 
 
 def trace_of(items: Sequence[Item], like: Trace | None = None) -> Trace:
