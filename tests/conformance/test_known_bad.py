@@ -30,6 +30,8 @@ SHEET = frozenset(
     )
 )
 """The mutants of the fact sheet up to M64, and those of background tasks."""
+OF_THE_TREE = frozenset({"M56", "M79", "M81", "M82", "M83"})
+"""The mutants of the plug-in tree."""
 NOT_CORE = {
     "M21": "only the edition 2026-08 has a wake latch",
 }
@@ -91,6 +93,11 @@ def test_the_list_is_as_long_and_as_deep_as_asked_for() -> None:
 
 def test_every_mutant_of_the_sheet_is_there_or_has_a_reason_not_to_be() -> None:
     assert {variant.mutant for variant in VARIANTS.values()} & SHEET == SHEET - NOT_CORE.keys()
+
+
+def test_every_mutant_of_the_plug_in_tree_is_there() -> None:
+    mutants = {variant.mutant for variant in VARIANTS.values() if variant.profile == "fibers"}
+    assert mutants >= OF_THE_TREE
 
 
 @pytest.mark.parametrize("name", VARIANTS)

@@ -306,7 +306,9 @@ def _end_unload(run: Run, label: Label) -> None:
             put_provision(run, provision._replace(ended=True, told=()))
     if fiber.doomed:
         put(run, fiber._replace(phase=Phase.REST, bound=None, members=(), enders=()))
-        release(run, fiber.parent, label)
+        parent = find(run, fiber.parent)
+        if parent is not None and parent.phase is not Phase.UNLOADING:  # it still speaks of what it ends
+            release(run, fiber.parent, label)
         _become(run, label, FiberState.DISPOSED, due)
         _settle_rest(run, label)
         for call in fiber.enders:

@@ -10,7 +10,7 @@ from probate_reference.calls import returned
 from probate_reference.events import SessionDisposed
 from probate_reference.fibers import fiber as fibers
 from probate_reference.fibers.effects import Effect
-from probate_reference.fibers.fiber import Fiber
+from probate_reference.fibers.fiber import Fiber, FiberState
 from probate_reference.fibers.services import Provision
 from probate_reference.fibers.tree import FiberTree
 from probate_reference.lifecycle import Lifecycle
@@ -173,7 +173,7 @@ def _(patches: Patches) -> None:
     def failing(effect: Effect, failure: BaseException) -> None:
         fail(effect, failure)
         for member in effect._fiber._life.members:
-            if isinstance(member, Effect):
+            if isinstance(member, Effect) and effect._fiber._state is FiberState.UNLOADING:
                 member._disposers.clear()
 
     patches.replace(Effect, "_fail", failing)
@@ -275,9 +275,11 @@ def _(patches: Patches) -> None:
     "A fiber that unloads leaves its children as they are.",
 )
 def _(patches: Patches) -> None:
-    # Each was plugged in by itself.
+    # Each was plugged in by itself; those with agents are ended for their sake.
     def begin_end(fiber: Fiber, cause: Refusal) -> None:
-        del fiber, cause
+        del cause
+        if any(isinstance(member, Lifecycle) for member in fiber._life.members):
+            _ = fiber._dispose()
 
     patches.replace(Fiber, "begin_end", begin_end)
 
