@@ -322,7 +322,8 @@ def _end_unload(run: Run, label: Label) -> None:
         replaced = now != fiber.bound
         if replaced and fiber.bound:
             run.mark("window", FiberWindow.RELOADED)
-        _begin_load(run, label, now, _RELOADING if replaced else _RESTARTING)
+        again_due = _RELOADING if replaced else _RESTARTING
+        _begin_load(run, label, now, again_due._replace(edge=due.edge))
         return
     kept = fiber.bound if fiber.failed and now is not None else None
     put(run, get(run, label)._replace(phase=Phase.REST, bound=kept))
