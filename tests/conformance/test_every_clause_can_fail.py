@@ -60,6 +60,7 @@ LIES_OF_A_BURST = 12
 LOOKED_AT = (
     ("core", EDITION_2026_06),
     ("core", EDITION_2026_08),
+    ("sessions", EDITION_2026_06),
     ("fibers", EDITION_2026_06),
     ("fibers", EDITION_2026_06.flipped(VARIATIONS)),
 )
