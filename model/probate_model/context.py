@@ -32,7 +32,7 @@ def commit(run: Run, label: Label, text: Text, why: Why = INJECTED) -> None:
     """Commit context to where the log says that it belongs."""
     agent = run[label]
     if agent.turn_open:
-        if agent.driver in (Driver.TOOL, Driver.NEXT_TOOL):
+        if agent.driver in (Driver.CALLING, Driver.TOOL, Driver.NEXT_TOOL):
             run.update(label, deferred=(*agent.deferred, text))
             run.silence("INJECT-04", agent, "log", record="context/message", text=text)
         else:

@@ -414,19 +414,27 @@ def _answer_of(agent: Agent) -> Text:
 
 
 def _call_tool(run: Run, label: Label) -> None:
-    """Begin the next call of the batch; one that a stop keeps from beginning is logged with its aborted result."""
+    """Log the next call of the batch, and enter its body; one that a stop keeps from beginning is logged too."""
     agent = run[label]
     n = agent.tool + 1
     cut = agent.stopping
-    run.update(label, tool=n, driver=Driver.NEXT_TOOL if cut else Driver.TOOL)
+    run.update(label, tool=n, driver=Driver.NEXT_TOOL if cut else Driver.CALLING)
     log.append(run, label, ToolCall(n), _CUT_CALL if cut else _TOOL_CALL)
-    if not run[label].stopping:
+    if cut or not run.edition.pauses_in_steps:
+        _enter_tool(run, label)
+
+
+def _enter_tool(run: Run, label: Label) -> None:
+    """Enter the body of the call that was logged last, unless a stop keeps it from that: then its result is aborted."""
+    agent = run[label]
+    if not agent.stopping:
+        run.update(label, driver=Driver.TOOL)
         scripted = None if run.rooms.tasks is None else tool.in_turn(run, label)
         run.update(label, wait=run.arrive(GateKind.TOOL, label) if scripted is None else Wait(scripted))
         return
     run.update(label, driver=Driver.NEXT_TOOL)
-    log.append(run, label, ToolResult(n, ToolOutcome.ABORTED), _CUT_RESULT)
-    if n == agent.tools:
+    log.append(run, label, ToolResult(agent.tool, ToolOutcome.ABORTED), _CUT_RESULT)
+    if agent.tool == agent.tools:
         _end_batch(run, label)
 
 
@@ -444,7 +452,7 @@ def _take_result(run: Run, label: Label) -> None:
     if last:
         _end_batch(run, label)
         agent = run[label]
-        if not agent.stopping and not agent.steering:
+        if not agent.stopping and not agent.steering and not run.edition.pauses_in_steps:
             _end_step(run, label)
 
 
@@ -598,6 +606,7 @@ _STRETCHES = {
     Driver.STEPPING: _call_model,
     Driver.MODEL: _take_answer,
     Driver.ANSWERED: _end_step,
+    Driver.CALLING: _enter_tool,
     Driver.TOOL: _take_result,
     Driver.NEXT_TOOL: _call_tool,
     Driver.FAILING: _report_failure,

@@ -95,6 +95,8 @@ class Driver(IntEnum):
     """A turn has ended and is not flushed, or was never opened; whether another one follows is undecided."""
     ENTERING = 17
     """A step is open; what it has taken in is not logged yet."""
+    CALLING = 18
+    """A tool call is logged; its body is not entered yet."""
 
 
 @plain

@@ -119,7 +119,7 @@ class UserMessagePlace(StrEnum):
     BEFORE_STEP = "before-step"
     """Before the step opens, and steering that has come by its end in the step itself."""
     AFTER_STEP = "after-step"
-    """Once the step is open."""
+    """Once the step is open; and the step is not one stretch where it is with the other."""
 
 
 @plain
@@ -261,6 +261,14 @@ class Edition:
             or self.queue_events is QueueEvents.INBOX_RECORDS
             or self.wake is Wake.WITHIN_SEND
         )
+
+    @property
+    def pauses_in_steps(self) -> bool:
+        """Whether others may come between the parts of a step that nothing is waited for.
+
+        Those are its start and what it takes in, a tool call and the tool's body, and the last result and its end.
+        """
+        return self.user_message is UserMessagePlace.AFTER_STEP
 
     @property
     def empty_turns(self) -> bool:
