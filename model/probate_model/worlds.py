@@ -352,4 +352,5 @@ def _opened(world: World) -> World:
 
 
 def _events(expected: Iterable[Expected]) -> tuple[Event, ...]:
-    return tuple(entry.event for entry in expected)
+    """Give the events alone, each once: several may be due for the same by different clauses."""
+    return tuple(dict.fromkeys(entry.event for entry in expected))

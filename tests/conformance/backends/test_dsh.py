@@ -7,8 +7,9 @@ from __future__ import annotations
 import pytest
 
 from probate_conformance.backends.dsh import DshBackend
-from probate_conformance.generation import Palette, generate
-from probate_conformance.lockstep import Exchange, Verdict, examine
+from probate_conformance.checking import Plan as Campaign
+from probate_conformance.generation import Palette
+from probate_conformance.lockstep import Examined, Verdict, examine
 from probate_conformance.manifest import OP_NAMES
 from probate_conformance.view import view_of
 from probate_conformance.wire import Burst, Close, Open, Quiet
@@ -28,6 +29,7 @@ from probate_model.alphabet.ops import (
     UnloadOwner,
     UnloadProvider,
 )
+from probate_model.clauses import CLAUSES
 from tests.conformance.backends.children import note_of, talk
 from tests.conformance.backends.shorthand import (
     HOST,
@@ -482,12 +484,19 @@ class TestProvider:
 
 
 class TestCampaign:
-    def exchanges(self, dsh: DshBackend, number: int) -> list[Exchange]:
-        trace = generate(11, number, Palette.of(dsh.manifest.unclaimed))
-        examined = dsh.converse(examine(trace, view_of(dsh.manifest)))
-        assert examined.verdict in (Verdict.PASS, Verdict.FAIL), examined.reason
-        return examined.exchanges
+    """A fixed small part of what `make reports` runs, by the edition that dsh follows."""
 
-    def test_same_trace_same_answers(self, dsh: DshBackend) -> None:
-        for number in range(25):
-            assert self.exchanges(dsh, number) == self.exchanges(dsh, number)
+    PLAN = Campaign(seed=11, cases=25, edition="2026-08")
+
+    def examined(self, dsh: DshBackend, number: int) -> Examined:
+        return dsh.converse(examine(self.PLAN.trace(number, dsh.manifest), view_of(dsh.manifest)))
+
+    def test_same_trace_same_answers_and_each_is_explained(self, dsh: DshBackend) -> None:
+        passed = 0
+        for number in range(self.PLAN.cases):
+            examined = self.examined(dsh, number)
+            assert examined.verdict in (Verdict.PASS, Verdict.FAIL), examined.reason
+            assert examined.divergence is None or examined.divergence.clause in CLAUSES
+            assert examined.exchanges == self.examined(dsh, number).exchanges
+            passed += examined.verdict is Verdict.PASS
+        assert passed > 10
