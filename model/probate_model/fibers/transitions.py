@@ -335,8 +335,10 @@ def _end_unload(run: Run, label: Label) -> None:
 def _ending(run: Run, fiber: Fiber) -> Demand:
     """Give why the end of an unload is announced, and what it has to come after."""
     mine = [one for one in room_of(run).provisions if one.fiber == fiber.label]
-    edge = "EFFECT-05" if fiber.marred else "FIBER-07"
-    if any(one.told for one in mine):
+    edge = "FIBER-07"
+    if fiber.marred:
+        edge = "EFFECT-05"
+    elif any(one.told for one in mine):
         edge = "SERVICE-08"
     elif any(one.awaited for one in mine):
         edge = "SERVICE-03"
