@@ -17,13 +17,12 @@ from probate_conformance.cli.options import add_color, natural, positive, second
 from probate_conformance.cli.output import emit
 from probate_conformance.errors import Exit, UsageError, unknown_name
 from probate_conformance.exploring.bounds import BOUNDS, SMALLEST, Bound
-from probate_conformance.exploring.covering import GOALS
+from probate_conformance.exploring.covering import GOALS, REACHABLE, Coverage
 from probate_conformance.exploring.exploration import PROPERTIES, Explored, explore
 from probate_conformance.exploring.searching import Limits, Searched, memory
 from probate_conformance.lockstep import Verdict
 from probate_conformance.render.layout import table, wrapped
 from probate_conformance.render.style import Ink, Style, style_for
-from probate_model.clauses import CLAUSES
 
 NAME: Final = "explore"
 SUMMARY: Final = "look at every state of the model within a bound, and see that the invariants hold"
@@ -76,15 +75,20 @@ def run(arguments: argparse.Namespace) -> Exit:
         return Exit.PASS
     limits = Limits(arguments.states, arguments.memory, arguments.time)
     worst = Exit.PASS
-    for bound in _asked(arguments):
+    all_of_it = Coverage()
+    asked = _asked(arguments)
+    for bound in asked:
         explored = explore(bound, limits, _Progress(bound.name))
         if sys.stderr is not None and sys.stderr.isatty():
             sys.stderr.write("\r\033[K")
         emit("".join(f"{line}\n" for line in _told(explored, style, arguments)))
+        all_of_it.join(explored.coverage)
         if explored.verdict is Verdict.FAIL:
             worst = Exit.FAIL
         elif explored.verdict is Verdict.INCONCLUSIVE and worst is Exit.PASS:
             worst = Exit.INCONCLUSIVE
+    if len(asked) > 1:
+        emit("".join(f"{line}\n" for line in _together(all_of_it, style)))
     return worst
 
 
@@ -162,19 +166,25 @@ def _told(explored: Explored, style: Style, arguments: argparse.Namespace) -> It
 
 def _coverage(explored: Explored, style: Style, *, verbose: bool) -> Iterator[str]:
     coverage = explored.coverage
-    missed = coverage.missed()
+    missed, unreached = coverage.missed(), coverage.unreached()
     yield (
-        f"    {len(coverage.choices):,} pairs of an agent's state and a choice · {len(coverage.clauses)} of "
-        f"{len(CLAUSES)} clauses carried out · {len(GOALS) - len(missed)} of {len(GOALS)} goals reached"
+        f"    {len(coverage.choices):,} pairs of an agent's state and a choice · {len(REACHABLE) - len(unreached)} of "
+        f"{len(REACHABLE)} clauses carried out · {len(GOALS) - len(missed)} of {len(GOALS)} goals reached"
     )
     if not verbose:
         return
     yield from wrapped(f"goals not reached: {', '.join(missed) or 'none'}", 4)
-    unreached = [clause for clause in CLAUSES if clause not in coverage.clauses]
     yield from wrapped(f"clauses not carried out: {', '.join(unreached) or 'none'}", 4)
     yield ""
     rows = sorted((str(kind), choice, times) for (kind, choice), times in coverage.choices.items())
     yield from table([(kind, f"{choice:<18} {times:>12,}") for kind, choice, times in rows], style)
+
+
+def _together(coverage: Coverage, style: Style) -> Iterator[str]:
+    """Tell what no bound came to: a rule that can't be reached is a defect of the model, if no bound is too small."""
+    yield style.ink("all bounds together", Ink.BOLD)
+    for what, names in (("goals", coverage.missed()), ("clauses", coverage.unreached())):
+        yield from wrapped(f"{what} that none came to: {', '.join(names) or 'none'}", 2)
 
 
 def _listed(style: Style) -> Iterator[str]:

@@ -71,6 +71,7 @@ class Reaction:
 
 
 PLAIN: Final = Made()
+PRE_ABORTED: Final = Made(signal=CreationSignal.PRE_ABORTED)
 FULL: Final = Made(Setup.PLAIN, cleanup=True, signal=CreationSignal.ARMED)
 CHILD: Final = Made(child=True)
 
@@ -89,18 +90,20 @@ def _on(event: str, *do: Action, **where: str) -> Reaction:
 _THROW: Final = Throw(Tag("veto"))
 VETO: Final = _on("agent/created", _THROW)
 WITHDRAW: Final = _on("session/created", Withdraw(_REACTION, THIS))
-REUSE: Final = _on("session/disposed", Create(_REACTION, creation_id(0), ByOwner(HOST)))
+REUSE: Final = _on("agent/disposed", Create(_REACTION, creation_id(0), ByOwner(HOST)))
 CANCEL: Final = _on("agent/status", Cancel(_REACTION, THIS), status="running")
 REPLACE: Final = _on("signal", Send(_REACTION, THIS, FRESH))
 SWEPT: Final = _on("agent/cancel-requested", Send(_REACTION, THIS, FRESH))
+CANCEL_CREATED: Final = _on("agent/created", Cancel(_REACTION, THIS))
+FAIL_QUEUED: Final = _on("agent/queued", _THROW)
 UNLOAD: Final = _on("agent/created", UnloadOwner(_REACTION, HOST))
 END_IN_TURN: Final = _on("log", Withdraw(_REACTION, THIS), record="turn/start")
 
 ALL_OPS: Final = frozenset(
-    {"create", "abort", "withdraw", "send", "steer", "inject", "cancel", "await_idle", "dispose"}
+    {"create", "abort", "withdraw", "send", "steer", "inject", "cancel", "await_idle", "dispose", "bad"}
     | {"unload_owner", "unload_provider", "load_owner", "load_provider"}
 )
-"""The ops that may be on the menu."""
+"""The ops that may be on the menu; ``bad`` is to send what can't be kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +148,10 @@ _USUAL: Final = frozenset({"create", "send", "cancel", "dispose", "unload_owner"
 _PATIENT: Final = Held(GateKind.MODEL, (TEXT, ERROR))
 """The model's gate, for bodies that honour the signal."""
 
+_ANY_ANSWER: Final = Held(
+    GateKind.MODEL, (TEXT, ERROR, *map(GateOutcome, ("tools:1", "tools:2", "max-tokens+tools:1"))), tuple(Temper)
+)
+
 SMALLEST: Final = Bound("smallest", calls=1, ops=_USUAL, made=(PLAIN,), gates=(_PATIENT,), listeners=(CANCEL,))
 """The smallest bound that counts: two of what can race, and one of what makes it race."""
 
@@ -157,9 +164,9 @@ BOUNDS: Final = {
             "creation",
             prompts=0,
             ops=_USUAL - {"send", "cancel"} | {"abort", "withdraw", "unload_provider"},
-            made=(PLAIN, FULL),
+            made=(PLAIN, FULL, PRE_ABORTED),
             gates=(SETUP, CLEANUP),
-            listeners=(VETO, WITHDRAW, UNLOAD),
+            listeners=(VETO, WITHDRAW, UNLOAD, CANCEL_CREATED),
         ),
         Bound(
             "children",
@@ -179,8 +186,20 @@ BOUNDS: Final = {
             reactions=1,
             ops=ALL_OPS - {"abort", "withdraw", "unload_owner", "unload_provider", "load_owner", "load_provider"},
             made=(PLAIN,),
-            gates=(MODEL, TOOL, PREPARE, FLUSH),
-            listeners=(CANCEL, REPLACE, SWEPT, END_IN_TURN),
+            gates=(_ANY_ANSWER, TOOL, PREPARE, FLUSH),
+            listeners=(CANCEL, REPLACE, SWEPT, END_IN_TURN, FAIL_QUEUED),
+        ),
+        Bound(
+            "reuse",
+            agents=1,
+            ids=1,
+            prompts=0,
+            calls=1,
+            holds=0,
+            ops=frozenset({"create", "dispose", "withdraw", "unload_owner"}),
+            made=(PLAIN,),
+            gates=(),
+            listeners=(REUSE,),
         ),
         Bound(
             "reload",

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from probate_conformance.exploring.menu import Replacing
 from probate_conformance.exploring.walking import SETTLE, Choice, Taken
+from probate_model.alphabet.editions import EDITION_2026_06
 from probate_model.alphabet.events import (
     AgentError,
     CancelRequested,
@@ -30,7 +31,7 @@ from probate_model.alphabet.events import (
     TurnOutcome,
 )
 from probate_model.alphabet.names import Label
-from probate_model.clauses import SETTLES_ONCE
+from probate_model.clauses import CLAUSES, SETTLES_ONCE
 from probate_model.machine import Step
 from probate_model.windows import Window
 from probate_model.world import Agent
@@ -105,9 +106,17 @@ GOALS: Final[dict[str, Goal]] = {
         unload.awaited and any(one.label in unload.awaited and one.disposers for one in taken.after.agents)
         for unload in taken.after.unloads
     ),
-    "a child is taken along": lambda taken: any(one.children for one in taken.before.agents),
+    "a child is taken along": lambda taken: any(entry.demand.clause == "OWNER-06" for entry in taken.expected),
 }
 """What must be reached sometimes."""
+
+
+REACHABLE: Final = tuple(
+    name
+    for name, clause in CLAUSES.items()
+    if clause.profile == "core" and clause.holds_in(EDITION_2026_06) and name not in ("REGISTRY-01", "REGISTRY-02")
+)
+"""The clauses that an exploration can come to: those of the core, but for what speaks of a look at the registries."""
 
 
 @dataclass(slots=True)
@@ -136,6 +145,16 @@ class Coverage:
     def missed(self) -> list[str]:
         """Give the goals that were not reached."""
         return [name for name in GOALS if not self.goals[name]]
+
+    def unreached(self) -> list[str]:
+        """Give the clauses that were not carried out, of those that a rule could carry out here."""
+        return [name for name in REACHABLE if not self.clauses[name]]
+
+    def join(self, other: Coverage) -> None:
+        """Add what another exploration came to."""
+        self.choices.update(other.choices)
+        self.clauses.update(other.clauses)
+        self.goals.update(other.goals)
 
 
 def name_of(choice: Choice) -> str:

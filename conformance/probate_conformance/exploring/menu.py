@@ -19,7 +19,7 @@ from probate_conformance.exploring.normal import creation
 from probate_model.alphabet.events import Status
 from probate_model.alphabet.gates import Gate, GateKind
 from probate_model.alphabet.items import BurstItem, Hold, Open, React, Release
-from probate_model.alphabet.names import Label
+from probate_model.alphabet.names import BAD_TEXT, Label
 from probate_model.alphabet.ops import (
     Abort,
     AwaitIdle,
@@ -110,6 +110,8 @@ def for_agent(bound: Bound, place: int, agent: Agent, gates: tuple[GateState, ..
                 yield Steer(CALL, label, FRESH)
             if "inject" in ops:
                 yield Inject(CALL, label, FRESH)
+        if "bad" in ops and not over:
+            yield Send(CALL, label, BAD_TEXT)
         if "cancel" in ops:
             yield Cancel(CALL, label)
         if has.calls:
