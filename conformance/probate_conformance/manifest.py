@@ -24,6 +24,7 @@ OP_NAMES = (
     "plug", "unplug", "restart", "effect", "provide", "end_effect", "use",
     "start_task", "launch_task", "abort_task", "read_task", "kill_task", "task_says", "owner_of_task", "list_tasks",
     "await_task", "unload_tool", "load_tool", "dispose_executor", "load_executor", "set_registry",
+    "connect", "new_session", "prompt", "cancel_session", "close_session", "disconnect", "close_bridge",
 )  # fmt: skip
 """All ops by the name that items carry."""
 

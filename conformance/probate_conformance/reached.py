@@ -16,7 +16,7 @@ from probate_conformance.generation import Palette
 from probate_conformance.manifest import Manifest
 from probate_conformance.report import Reached, Share
 from probate_model.alphabet.editions import EDITION_2026_06, Choice, ClosingFlush, Edition, Wake
-from probate_model.windows import FiberWindow, SessionsWindow, TaskWindow, Window
+from probate_model.windows import BridgeWindow, FiberWindow, SessionsWindow, TaskWindow, Window
 
 _ENDED: Final = ("dispose", "withdraw")
 _HEARD: Final = ("react",)
@@ -88,8 +88,23 @@ TASKS: Final[Mapping[StrEnum, Needs]] = MappingProxyType(
 )
 """The same of profile ``tasks``."""
 
+BRIDGE: Final[Mapping[StrEnum, Needs]] = MappingProxyType(
+    {
+        BridgeWindow.CANCEL_BEFORE_TURN: (("prompt",), ("cancel_session",)),
+        BridgeWindow.SECOND_PROMPT: (("prompt",),),
+        BridgeWindow.PROMPT_IN_TURN: (("prompt",), ("send", "cancel_session"), ("model", "tool", "prepare")),
+        BridgeWindow.LATE_TURN_END: (("prompt",), ("send", "cancel_session", "inject")),
+        BridgeWindow.CLOSE_IN_NEW: (("new_session",), ("disconnect", "close_bridge")),
+        BridgeWindow.NEW_AGAINST_CLOSE: (("new_session",), ("disconnect",), ("setup",)),
+        BridgeWindow.CLOSE_IN_PROMPT: (("prompt",), ("disconnect", "close_bridge")),
+        BridgeWindow.CLOSE_IN_DISCONNECT: (("disconnect",), ("close_bridge",), ("flush", "tool", "model")),
+        BridgeWindow.DISCONNECT_IN_CLOSE: (("disconnect",), ("close_bridge",), ("flush", "tool", "model")),
+    }
+)
+"""The same of profile ``bridge``."""
+
 NEEDS: Final[Mapping[str, Mapping[StrEnum, Needs]]] = MappingProxyType(
-    {"core": CORE, "sessions": SESSIONS, "fibers": FIBERS, "tasks": TASKS}
+    {"core": CORE, "sessions": SESSIONS, "fibers": FIBERS, "tasks": TASKS, "bridge": BRIDGE}
 )
 """By profile, its windows and what it takes to reach each."""
 

@@ -10,6 +10,16 @@ from typing import assert_never
 from probate_conformance.lockstep import Examined, Exchange
 from probate_conformance.printable import printable
 from probate_conformance.trace import Trace
+from probate_model.alphabet.bridge import (
+    BridgeOp,
+    CancelSession,
+    CloseBridge,
+    CloseSession,
+    Connect,
+    Disconnect,
+    NewSession,
+    Prompt,
+)
 from probate_model.alphabet.events import (
     Event,
     Logged,
@@ -174,6 +184,8 @@ def _op_line(op: Op) -> str:
             return f"use {op.service} on {op.fiber} {op.by} -> {op.label}"
         case _ if isinstance(op, TaskOp):
             return _task_line(op)
+        case _ if isinstance(op, BridgeOp):
+            return _client_line(op)
         case _:
             assert_never(op)
 
@@ -199,6 +211,24 @@ def _task_line(op: TaskOp) -> str:
             return f"registry {op.registry} -> {op.label}"
         case ListTasks() | UnloadTool() | LoadTool() | DisposeExecutor() | LoadExecutor():
             return f"{op.item.replace('_', ' ')} -> {op.label}"
+        case _:
+            assert_never(op)
+
+
+def _client_line(op: BridgeOp) -> str:
+    match op:
+        case Connect():
+            return f"client {op.label} connects"
+        case NewSession():
+            return f"client {op.connection} asks for session {op.label}"
+        case Prompt():
+            return f"prompt {op.session} {op.text!r} -> {op.label}"
+        case CancelSession() | CloseSession():
+            return f"{op.item.replace('_', ' ')} {op.session} -> {op.label}"
+        case Disconnect():
+            return f"client {op.connection} disconnects -> {op.label}"
+        case CloseBridge():
+            return f"close bridge -> {op.label}"
         case _:
             assert_never(op)
 

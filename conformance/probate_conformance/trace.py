@@ -19,6 +19,16 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from probate_conformance.codec import AnyItem, first_error
 from probate_conformance.errors import TraceError
 from probate_conformance.manifest import ChoiceName, EditionName, Profile
+from probate_model.alphabet.bridge import (
+    BridgeOp,
+    CancelSession,
+    CloseBridge,
+    CloseSession,
+    Connect,
+    Disconnect,
+    NewSession,
+    Prompt,
+)
 from probate_model.alphabet.editions import EDITIONS, CancelCause, Edition
 from probate_model.alphabet.events import EVENT_KINDS, HeardEvent, Record
 from probate_model.alphabet.fibers import (
@@ -78,8 +88,9 @@ from probate_model.alphabet.tasks import (
     StartTask,
     TaskSays,
 )
+from probate_model.rooms import owners_in
 
-MODELLED_PROFILES: Final = ("core", "sessions", "fibers", "tasks")
+MODELLED_PROFILES: Final = ("core", "sessions", "fibers", "tasks", "bridge")
 """The profiles whose rules the model has."""
 
 EVENT_CLASSES: Final = {cls.__dataclass_fields__["event"].default: cls for cls in get_args(HeardEvent)}
@@ -87,7 +98,10 @@ EVENT_CLASSES: Final = {cls.__dataclass_fields__["event"].default: cls for cls i
 
 _EVENT_FIELDS: Final = {kind: {field.name for field in fields(cls)} - {"event"} for kind, cls in EVENT_CLASSES.items()}
 _RECORD_FIELDS: Final = {field.name for cls in get_args(Record) for field in fields(cls)}
-_PROFILES: Final[dict[type[Op], str]] = dict.fromkeys((Resume, Crash, Reload, Stored), "sessions")
+_PROFILES: Final[dict[type[Op], str]] = {
+    **dict.fromkeys((Resume, Crash, Reload, Stored), "sessions"),
+    **dict.fromkeys(get_args(BridgeOp), "bridge"),
+}
 """The ops of later profiles."""
 _GATE_PROFILES: Final = {GateKind.LOAD: "sessions"}
 """The gates of later profiles."""
@@ -176,13 +190,14 @@ class Trace(BaseModel):
         return [*bursts, self.epilogue()]
 
     def epilogue(self) -> tuple[BurstItem, ...]:
-        """Give what ends every trace: open all gates, unplug the root, unload owners and provider, end the executor."""
+        """Give what ends every trace: open all gates, unplug the root, end bridge, owners, provider, executor."""
         gates = dict.fromkeys(item.gate for item in self.items if isinstance(item, Hold))
         plugged = (op for item in self.items for op in ops_of(item) if isinstance(op, Plug) and op.parent == ROOT)
         fibers = (Unplug(Label(f"end:{op.label}"), op.label) for op in plugged)
         owners = (UnloadOwner(Label(f"end:{owner}"), owner) for owner in self.world.owners)
         executor = (DisposeExecutor(Label("end:executor")),) if self.profile == "tasks" else ()
-        return (*(Open(gate) for gate in gates), *fibers, *owners, UnloadProvider(Label("end")), *executor)
+        bridge = (CloseBridge(Label("end:bridge")),) if self.profile == "bridge" else ()
+        return (*(Open(gate) for gate in gates), *fibers, *bridge, *owners, UnloadProvider(Label("end")), *executor)
 
     def with_items(self, items: Sequence[Item]) -> Trace:
         """Give the same trace with other items, which are known to be valid."""
@@ -213,7 +228,7 @@ def faults(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
                 yield number, "a crash can't be in a reaction: nobody would go on with the dispatch"
             if not isinstance(item, React) and THIS in _names(op):
                 yield number, "'this' means something only in a reaction"
-            if isinstance(op, Send | Steer | Inject) and op.text != BAD_TEXT:
+            if isinstance(op, Send | Steer | Inject | Prompt) and op.text != BAD_TEXT:
                 if op.text in texts:
                     yield number, f"the text {op.text!r} is already used; texts are unique in a trace"
                 texts.add(op.text)
@@ -260,6 +275,10 @@ def _names(op: Op) -> Iterator[Label]:
                 yield op.by
         case _ if isinstance(op, OnTask):
             yield op.task
+        case NewSession() | Disconnect():
+            yield op.connection
+        case Prompt() | CancelSession() | CloseSession():
+            yield op.session
         case _:
             pass
 
@@ -295,11 +314,11 @@ def _gate_faults(item: Plan | Hold | Release | Open) -> Iterator[str]:
 def dangling(trace: Trace) -> Iterator[tuple[int, str]]:
     """Find references to what no item of the trace makes: in a file they are a mistake, in a shrunk trace just void."""
     ops = [op for item in trace.items for op in ops_of(item)]
-    makers = Create | Resume | Plug | AddEffect | Provide | StartTask | LaunchTask
+    makers = Create | Resume | Plug | AddEffect | Provide | StartTask | LaunchTask | Connect | NewSession
     made = {op.label for op in ops if isinstance(op, makers)}
     made |= {body_effect(op.label, place) for op in ops if isinstance(op, Plug) for place in range(len(op.effects))}
     made |= {UNKNOWN_TASK, EMPTY_TASK}
-    owners = {*trace.world.owners, *(op.label for op in ops if isinstance(op, Plug))}
+    owners = {*owners_in(trace.profile, trace.world), *(op.label for op in ops if isinstance(op, Plug))}
     for number, item in enumerate(trace.items, start=1):
         if isinstance(item, Plan | Hold | Release | Open) and item.gate.creation not in made:
             yield number, f"no item creates {item.gate.creation!r}"

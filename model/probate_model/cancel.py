@@ -20,8 +20,8 @@ from probate_model import inbox, signals
 from probate_model.alphabet.editions import CancelRequest, IdleCancel
 from probate_model.alphabet.events import CancelRequested, Status, StopCause
 from probate_model.alphabet.events import Returned as CallReturned
-from probate_model.alphabet.ops import Cancel
-from probate_model.clauses import demand
+from probate_model.alphabet.ops import Cancel, Cause
+from probate_model.clauses import Demand, demand
 from probate_model.references import on_agent
 from probate_model.run import Run
 from probate_model.windows import Window
@@ -38,6 +38,13 @@ def cancel(run: Run, op: Cancel) -> bool:
     agent = on_agent(run, op.agent)
     if agent is None:
         return False
+    request(run, agent, op.cause)
+    run.settled(op.label, CallReturned(), _RETURNED)
+    return True
+
+
+def request(run: Run, agent: Agent, cause: Cause, due: Demand = _REQUESTED) -> None:
+    """Stop what is queued and what runs, on somebody's behalf."""
     label = agent.label
     _mark_window(run, agent)
     active = agent.armed
@@ -46,10 +53,10 @@ def cancel(run: Run, op: Cancel) -> bool:
     spares = parked and run.edition.idle_cancel is IdleCancel.SILENT
     pending = not active and not spares and bool(agent.queued or agent.steering)
     if pending and not parked:
-        _mark(run, agent, StopCause(op.cause.value))
+        _mark(run, agent, StopCause(cause.value))
     if active or pending:
         if run.edition.cancel_requested is CancelRequest.ANNOUNCED:
-            run.emit(label, CancelRequested(agent.ref, op.cause), _REQUESTED)
+            run.emit(label, CancelRequested(agent.ref, cause), due)
         else:
             run.silence("CANCEL-13", agent, "agent/cancel-requested")
     else:
@@ -59,9 +66,7 @@ def cancel(run: Run, op: Cancel) -> bool:
     if not spares:
         _sweep(run, run[label], parked=parked)
     if active:
-        signals.fire(run, label, StopCause(op.cause.value))
-    run.settled(op.label, CallReturned(), _RETURNED)
-    return True
+        signals.fire(run, label, StopCause(cause.value))
 
 
 def is_parked(agent: Agent) -> bool:

@@ -50,12 +50,17 @@ def send(run: Run, op: Send) -> bool:
         return False
     label = agent.label
     if not refused(run, op.label, label, op.text):
-        if run.edition.queue_events is QueueEvents.INBOX_RECORDS:
-            _insert_waking(run, label, InboxQueue.NEXT_TURN, op.text)
-        else:
-            queue(run, label, op.text)
+        accept(run, label, op.text)
         run.settled(op.label, CallReturned(), _ACCEPTED)
     return True
+
+
+def accept(run: Run, label: Label, text: Text) -> None:
+    """Accept a prompt that nothing speaks against."""
+    if run.edition.queue_events is QueueEvents.INBOX_RECORDS:
+        _insert_waking(run, label, InboxQueue.NEXT_TURN, text)
+    else:
+        queue(run, label, text)
 
 
 def steer(run: Run, op: Steer) -> bool:

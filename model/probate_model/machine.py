@@ -31,6 +31,7 @@ from probate_model.alphabet.editions import Edition
 from probate_model.alphabet.gates import Gate, GateKind, GateOutcome, default_outcome
 from probate_model.alphabet.items import BurstItem, Hold, Open, Plan, React, Release
 from probate_model.alphabet.names import Label
+from probate_model.bridge.room import ROOM as BRIDGE
 from probate_model.clauses import demand_of
 from probate_model.fibers.room import ROOM as FIBERS
 from probate_model.rooms import NO_ROOMS, Inside, Room, Rooms
@@ -81,7 +82,7 @@ _BEGINS: dict[type[ops.Op], Callable[[Run, Any], bool]] = {
 }
 
 
-ROOMS: Final[tuple[Room, ...]] = (sessions.ROOM, FIBERS, TASKS)
+ROOMS: Final[tuple[Room, ...]] = (sessions.ROOM, FIBERS, TASKS, BRIDGE)
 """The later profiles; see ``rooms``."""
 
 _ROOM_OF: Final = {room.profile: room for room in ROOMS}

@@ -23,11 +23,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from probate_model.alphabet.bridge import BRIDGE_OWNER
 from probate_model.sessions.state import Sessions
 
 if TYPE_CHECKING:
     from probate_model.alphabet.gates import Gate, GateKind, GateOutcome
     from probate_model.alphabet.items import WorldSpec
+    from probate_model.alphabet.names import OwnerName
+    from probate_model.bridge.state import BridgeRoom
     from probate_model.fibers.state import FibersRoom
     from probate_model.run import Run
     from probate_model.tasks.state import TasksRoom
@@ -40,6 +43,7 @@ class Rooms(NamedTuple):
     sessions: Sessions | None = None
     fibers: FibersRoom | None = None
     tasks: TasksRoom | None = None
+    bridge: BridgeRoom | None = None
 
 
 NO_ROOMS: Final = Rooms()
@@ -59,7 +63,18 @@ def furnished(profile: str, spec: WorldSpec) -> Rooms:
         from probate_model.tasks.state import TasksRoom  # noqa: PLC0415 - what a room holds is made of parts of the world
 
         return Rooms(tasks=TasksRoom())
+    if profile == "bridge":
+        from probate_model.bridge.state import BridgeRoom  # noqa: PLC0415 - what a room holds is made of parts of the world
+
+        return Rooms(bridge=BridgeRoom())
     return NO_ROOMS
+
+
+def owners_in(profile: str, spec: WorldSpec) -> tuple[OwnerName, ...]:
+    """Give the owners that exist before the first item: those of the world, and the one of a room."""
+    if profile == "bridge" and BRIDGE_OWNER not in spec.owners:
+        return (*spec.owners, BRIDGE_OWNER)
+    return spec.owners
 
 
 class Inside(NamedTuple):

@@ -235,7 +235,10 @@ class Run:
         self.expected.append(Expected(Settled(call, outcome), self._due(demand)))
 
     def owe(self, call: Label, outcome: Settlement, clause: str) -> None:
-        """Let a call settle in a step of its own."""
+        """Let a call settle in a step of its own, unless it is a room that waits for it."""
+        bridge = self.rooms.bridge
+        if bridge is not None and bridge.takes(self, call, outcome):
+            return
         self.due = (*self.due, Due(call, outcome, _CONTAINED.clause if self.contained else clause))
 
     def cleanup_began(self, label: Label, demand: Demand) -> None:
@@ -267,6 +270,9 @@ class Run:
         changes nothing.
         """
         self.expected.append(Expected(event, self._due(demand)))
+        bridge = self.rooms.bridge
+        if bridge is not None:
+            bridge.hear(self, label, event)
         if not self.listeners:
             return None
         for listener in self.listeners:

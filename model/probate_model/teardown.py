@@ -54,12 +54,18 @@ def dispose(run: Run, op: Dispose) -> bool:
     agent = with_handle(run, op.agent)
     if agent is None:
         return False
-    if agent.teardown is Teardown.DONE:
-        run.owe(op.label, CallReturned(), "DISPOSE-01")
-        return True
-    run.update(agent.label, disposers=(*agent.disposers, op.label))
-    begin(run, agent.label, Refusal.LIFECYCLE_DISPOSED)
+    join(run, agent.label, op.label)
     return True
+
+
+def join(run: Run, label: Label, caller: Label, due: Demand = _DISPOSED) -> None:
+    """Let a caller wait for the end of a live agent, and begin that if nobody has."""
+    agent = run[label]
+    if agent.teardown is Teardown.DONE:
+        run.owe(caller, CallReturned(), "DISPOSE-01")
+        return
+    run.update(label, disposers=(*agent.disposers, caller))
+    begin(run, label, Refusal.LIFECYCLE_DISPOSED, due)
 
 
 def begin(run: Run, label: Label, cause: Refusal, due: Demand = _DISPOSED) -> None:

@@ -147,3 +147,35 @@ class TaskWindow(StrEnum):
 
     REUSED_ID_REACHES = "a reused id reading an old task"
     """An agent that did not start it reaches a task, since it has the id of the one that did."""
+
+
+@plain
+class BridgeWindow(StrEnum):
+    """The windows of profile ``bridge``."""
+
+    CANCEL_BEFORE_TURN = "session cancelled before its prompt has a turn"
+    """The prompt vanishes, and is settled although nothing of it is ever seen in the log."""
+
+    SECOND_PROMPT = "second prompt while one is in flight"
+    """It is refused, and the first goes on."""
+
+    PROMPT_IN_TURN = "prompt while a turn runs that is not its own"
+    """The turn was opened by somebody else, or for a prompt that was settled by a cancel."""
+
+    LATE_TURN_END = "end of another turn while a prompt is in flight"
+    """It settles nothing."""
+
+    CLOSE_IN_NEW = "connection closed while a session is created"
+    """There is no session to take out yet."""
+
+    NEW_AGAINST_CLOSE = "session created after its connection was closed"
+    """Its agent is disposed, and nobody gets to hold it."""
+
+    CLOSE_IN_PROMPT = "connection closed while a prompt is in flight"
+    """It is settled without its turn."""
+
+    CLOSE_IN_DISCONNECT = "bridge closed while a client's teardown runs"
+    """It is joined."""
+
+    DISCONNECT_IN_CLOSE = "client gone while the bridge's teardown runs"
+    """It is joined."""

@@ -23,7 +23,7 @@ from probate_model.alphabet.items import React, WorldSpec
 from probate_model.alphabet.members import plain
 from probate_model.alphabet.names import AgentId, AgentRef, Code, Label, OwnerName, Text, agent_ref
 from probate_model.alphabet.ops import CreationSignal, Setup
-from probate_model.rooms import NO_ROOMS, Rooms, furnished
+from probate_model.rooms import NO_ROOMS, Rooms, furnished, owners_in
 
 
 @plain
@@ -313,7 +313,7 @@ def new_world(spec: WorldSpec | None = None, edition: Edition = EDITION_2026_06,
     spec = spec or WorldSpec()
     return World(
         edition=edition,
-        owners=tuple(Owner(name) for name in spec.owners),
+        owners=tuple(Owner(name) for name in owners_in(profile, spec)),
         provider=Owner(None, active=spec.provider),
         rooms=furnished(profile, spec),
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from probate_conformance.story import event_line, item_line
+from probate_model.alphabet.bridge import BridgeOp
 from probate_model.alphabet.events import (
     AgentCreated,
     AgentDisposed,
@@ -150,7 +151,7 @@ class Naming:
                 return _called(f"stored {op.id}", op.label, "stored")
             case Crash():
                 return f"crash, {op.tail}"
-            case _ if isinstance(op, FiberOp | TaskOp):
+            case _ if isinstance(op, FiberOp | TaskOp | BridgeOp):
                 return item_line(op)
             case _:
                 assert_never(op)

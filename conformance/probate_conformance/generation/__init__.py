@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from probate_conformance.generation.bridge import BridgeWriter
 from probate_conformance.generation.core import EVERYTHING, Palette, Writer
 from probate_conformance.generation.fibers import FiberWriter
 from probate_conformance.generation.sessions import SessionsWriter
@@ -16,7 +17,7 @@ from probate_conformance.trace import Trace
 from probate_model.alphabet.editions import EDITION_2026_06, Edition
 
 WRITERS: Final[Mapping[str, type[Writer]]] = MappingProxyType(
-    {writer.profile: writer for writer in (Writer, SessionsWriter, FiberWriter, TaskWriter)}
+    {writer.profile: writer for writer in (Writer, SessionsWriter, FiberWriter, TaskWriter, BridgeWriter)}
 )
 """By profile, who writes its traces."""
 

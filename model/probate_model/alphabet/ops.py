@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
+from probate_model.alphabet.bridge import BridgeOp
 from probate_model.alphabet.fibers import FiberOp
 from probate_model.alphabet.members import plain
 from probate_model.alphabet.names import AgentId, Label, OwnerName, Text
@@ -228,6 +229,7 @@ Op: TypeAlias = (
     | FiberOp
     | SessionsOp
     | TaskOp
+    | BridgeOp
 )
 
 AgentOp: TypeAlias = Send | Steer | Inject | Cancel | AwaitIdle | Dispose

@@ -74,6 +74,21 @@ class Refusal(StrEnum):
     EXECUTOR_INACTIVE = "executor-inactive"
     """The executor has ended."""
 
+    IN_FLIGHT = "in-flight"
+    """A prompt of the session is being worked on."""
+
+    UNKNOWN_SESSION = "unknown-session"
+    """The client holds no such session."""
+
+    TURN_FAILED = "turn-failed"
+    """The turn of the prompt ended in an error."""
+
+    CONNECTION_CLOSED = "connection-closed"
+    """The connection was closed before the request was carried out."""
+
+    INTERNAL_ERROR = "internal-error"
+    """Something failed inside, and the client is not told what."""
+
     UNSPECIFIED = "unspecified"
     """The backend can't tell which; matches every code."""
 
@@ -89,6 +104,11 @@ def code(refusal: Refusal) -> Code:
 def thrown(tag: Tag) -> Code:
     """Give the code of something that a listener or a setup threw."""
     return Code(f"{_THROWN}{tag}")
+
+
+def is_thrown(reason: Code) -> bool:
+    """Tell whether a code is of something that a listener or a setup threw."""
+    return reason.startswith(_THROWN)
 
 
 def is_code(text: str) -> bool:

@@ -14,6 +14,7 @@ from typing import Final, Literal, Self, TypeVar
 from anyio import CancelScope, create_task_group
 from anyio.abc import TaskGroup
 
+from probate_conformance.backends.reference.bridge import BridgeSubject
 from probate_conformance.backends.reference.fibers import FiberSubject
 from probate_conformance.backends.reference.sessions import SessionsSubject
 from probate_conformance.backends.reference.subject import Subject
@@ -27,7 +28,13 @@ from probate_conformance.wire import Burst, Close, Closed, Command, Conversation
 T = TypeVar("T")
 
 SUBJECTS: Final[Mapping[str, type[Subject]]] = MappingProxyType(
-    {"core": Subject, "sessions": SessionsSubject, "fibers": FiberSubject, "tasks": TaskSubject}
+    {
+        "core": Subject,
+        "sessions": SessionsSubject,
+        "fibers": FiberSubject,
+        "tasks": TaskSubject,
+        "bridge": BridgeSubject,
+    }
 )
 """By profile, what carries out its items."""
 

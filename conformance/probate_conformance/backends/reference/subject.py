@@ -109,7 +109,7 @@ class Subject:
             prepare=self._prepare,
             persistence=persistence,
             flush=flush,
-            report=_ignore,
+            report=ignore,
         )
 
     def crash(self) -> None:
@@ -467,5 +467,5 @@ async def _reject(tag: Tag) -> None:
     raise Thrown(tag)
 
 
-def _ignore(place: str, failure: BaseException) -> None:
+def ignore(place: str, failure: BaseException) -> None:
     """Contained failures are outside the comparison."""

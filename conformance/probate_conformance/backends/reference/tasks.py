@@ -89,7 +89,7 @@ class TaskSubject(Subject):
     def __init__(self, spec: WorldSpec) -> None:
         super().__init__(spec)
         self._clock = _StandingClock()
-        self.executor = product.Executor(shell=SHELL, clock=self._clock, report=_ignore)
+        self.executor = product.Executor(shell=SHELL, clock=self._clock, report=ignore)
         self._pipes = Pipes()
         self._registry = AgentsRegistry.THERE
         self._tasks: dict[Label, product.Task] = {}
@@ -367,5 +367,5 @@ def _read(answer: str) -> TaskOutput:
     return TaskOutput(_lines(stdout, stderr), TaskStatus(state.strip("[]").partition(",")[0]))
 
 
-def _ignore(place: str, failure: BaseException) -> None:
+def ignore(place: str, failure: BaseException) -> None:
     """Contained failures are outside the comparison."""

@@ -1,0 +1,312 @@
+"""One world on the reference in profile ``bridge``: the real bridge, and clients that know only the protocol.
+
+A client writes lines of JSON-RPC into a stream in memory and reads what comes back. What it writes is there for the
+bridge to read when its reader runs next, and not before. Ids of sessions are minted in the order in which a connection
+asks, so the label of a request is the id of its session; which connection asks, its task knows.
+
+Nothing here waits for time to pass: the clock that bounds the last words to a client stands still.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from typing import Final
+
+import anyio
+from anyio import EndOfStream
+from anyio.abc import ByteReceiveStream, ByteSendStream, TaskGroup
+from anyio.lowlevel import checkpoint
+
+import probate_reference as reference
+from probate_conformance.backends.reference.subject import Subject, ignore
+from probate_model.alphabet.bridge import (
+    BRIDGE_OWNER,
+    BridgeOp,
+    CancelSession,
+    CloseBridge,
+    CloseSession,
+    Connect,
+    Disconnect,
+    NewSession,
+    Prompt,
+)
+from probate_model.alphabet.events import Raised, Returned, Settlement
+from probate_model.alphabet.items import WorldSpec
+from probate_model.alphabet.names import BAD_TEXT, Code, Label
+from probate_model.alphabet.ops import Op
+from probate_model.alphabet.refusals import Refusal, code
+from probate_reference.acp import Bridge, Connection
+
+_FOLDER: Final = "/"
+"""Where all sessions work; nothing of them is ever read there."""
+
+_SAYS: Final[Mapping[str, Refusal]] = {
+    "a prompt is already in flight": Refusal.IN_FLIGHT,
+    "unknown session": Refusal.UNKNOWN_SESSION,
+    "turn failed": Refusal.TURN_FAILED,
+    "empty prompt": Refusal.INVALID_CONTENT,
+    "internal error": Refusal.INTERNAL_ERROR,
+}
+"""What the bridge says, and what that is in the alphabet. A code of the runtime comes with the error."""
+
+_asking: ContextVar[Label] = ContextVar("probate_conformance_asking")
+"""The connection whose task this is."""
+
+
+class Pipe(ByteReceiveStream, ByteSendStream):
+    """One direction of a connection. What is written together is read together."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+        self._ended = False
+        self._changed = anyio.Event()
+
+    def write(self, message: object) -> None:
+        """Write one line, at once."""
+        self._put(json.dumps(message).encode() + b"\n")
+
+    def end(self) -> None:
+        """Write no more."""
+        self._ended = True
+        self._changed.set()
+
+    def _put(self, data: bytes) -> None:
+        self._data += data
+        self._changed.set()
+
+    async def receive(self, max_bytes: int = 65536) -> bytes:
+        """Wait for something, and give all of it."""
+        del max_bytes
+        await checkpoint()
+        while not self._data:
+            if self._ended:
+                raise EndOfStream
+            self._changed = anyio.Event()
+            await self._changed.wait()
+        data = bytes(self._data)
+        self._data.clear()
+        return data
+
+    async def send(self, item: bytes) -> None:
+        """Write."""
+        await checkpoint()
+        self._put(item)
+
+    async def aclose(self) -> None:
+        """Write no more."""
+        self.end()
+
+
+class _Client:
+    """One client, by the label of its connection."""
+
+    def __init__(self, label: Label) -> None:
+        self.label = label
+        self.writes = Pipe()
+        self.reads = Pipe()
+        self.waiting: dict[int, Op] = {}
+        """The requests that are not answered."""
+        self.asked: deque[Label] = deque()
+        """The sessions that were asked for and whose id is not minted."""
+        self.gone = False
+        """Whether it has ended its output, or has seen the end of the bridge's."""
+        self._last = 0
+
+    def request(self, op: Op, method: str, params: Mapping[str, object]) -> None:
+        self._last += 1
+        self.waiting[self._last] = op
+        self.writes.write({"jsonrpc": "2.0", "id": self._last, "method": method, "params": params})
+
+    def notify(self, method: str, params: Mapping[str, object]) -> None:
+        self.writes.write({"jsonrpc": "2.0", "method": method, "params": params})
+
+
+class _Watched(reference.Owner):
+    """The owner of the bridge's agents, which tells of each creation."""
+
+    def __init__(self, owner: reference.Owner, made: Callable[[str, reference.Creation], None]) -> None:
+        self._owner = owner
+        self._made = made
+
+    def create(
+        self,
+        id: str,
+        *,
+        setup: reference.Setup | None = None,
+        signal: reference.CreationSignal | None = None,
+        cleanups: tuple[reference.Cleanup, ...] = (),
+        metadata: Mapping[str, str] | None = None,
+    ) -> reference.Creation:
+        """Begin to create an agent, and tell of it."""
+        creation = self._owner.create(id, setup=setup, signal=signal, cleanups=cleanups, metadata=metadata)
+        self._made(id, creation)
+        return creation
+
+    def unload(self) -> reference.Call[None]:
+        """Unload the owner."""
+        return self._owner.unload()
+
+
+class BridgeSubject(Subject):
+    """A world of the reference, driven by items of profile ``bridge``."""
+
+    def __init__(self, spec: WorldSpec) -> None:
+        super().__init__(spec)
+        self._bridge: Bridge | None = None
+        self._clients: dict[Label, _Client] = {}
+        self._connections: dict[Label, Connection] = {}
+        self._made: dict[Label, _Client] = {}
+        self._known: dict[Label, _Client] = {}
+
+    def start(self, calls: TaskGroup) -> None:
+        """Begin: the bridge hears after the recorder and before all reactions."""
+        super().start(calls)
+        self._bridge = Bridge(
+            self.runtime,
+            owner=_Watched(self.runtime.owner(BRIDGE_OWNER), self._created),
+            setup=self._set_up,
+            mint=self._mint,
+            report=ignore,
+            sleep=_stand_still,
+        )
+
+    def bind(self) -> None:
+        """Let what has returned be named from here on."""
+        super().bind()
+        self._known.update(self._made)
+
+    # The bridge's seams.
+
+    def _mint(self) -> str:
+        return self._clients[_asking.get()].asked.popleft()
+
+    async def _set_up(self, scope: reference.AgentScope) -> None:
+        await self._setup(Label(scope.id))(scope)
+
+    def _created(self, id: str, creation: reference.Creation) -> None:
+        label = Label(id)
+        self._creations[label] = creation
+        if creation.agent is not None:
+            self._labels[creation.agent] = label
+        if self._calls is not None:
+            self._calls.start_soon(self._keep, label, creation)
+
+    async def _keep(self, label: Label, creation: reference.Creation) -> None:
+        try:
+            self._handles[label] = await creation
+        except Exception:
+            return
+
+    # Ops.
+
+    def _op(self, op: Op, this: reference.Agent | None) -> None:
+        if isinstance(op, BridgeOp):
+            self._on_bridge(op)
+        else:
+            super()._op(op, this)
+
+    def _on_bridge(self, op: BridgeOp) -> None:
+        match op:
+            case Connect():
+                self._connect(op)
+            case CloseBridge():
+                assert self._bridge is not None
+                self._follow(op.label, self._bridge.close())
+            case NewSession() | Disconnect():
+                client = self._clients.get(op.connection)
+                if client is not None and not client.gone:
+                    self._say(client, op)
+            case Prompt() | CancelSession() | CloseSession():
+                client = self._known.get(op.session)
+                if client is not None and not client.gone:
+                    self._say(client, op)
+
+    def _say(self, client: _Client, op: NewSession | Disconnect | Prompt | CancelSession | CloseSession) -> None:
+        match op:
+            case NewSession():
+                client.asked.append(op.label)
+                client.request(op, "session/new", {"cwd": _FOLDER, "mcpServers": []})
+            case Prompt():
+                text = "" if op.text == BAD_TEXT else op.text
+                prompt = [{"type": "text", "text": text}]
+                client.request(op, "session/prompt", {"sessionId": op.session, "prompt": prompt})
+            case CloseSession():
+                client.request(op, "session/close", {"sessionId": op.session})
+            case CancelSession():
+                client.notify("session/cancel", {"sessionId": op.session})
+                self._settled(op.label)
+            case Disconnect():
+                client.gone = True
+                client.writes.end()
+                if self._calls is not None:
+                    self._calls.start_soon(self._gone, op.label, self._connections[op.connection])
+
+    def _connect(self, op: Connect) -> None:
+        assert self._bridge is not None
+        assert self._calls is not None
+        client = self._clients[op.label] = _Client(op.label)
+        connection = self._connections[op.label] = self._bridge.connect(client.writes, client.reads)
+        self._calls.start_soon(self._serve, client, connection)
+        self._calls.start_soon(self._listen, client)
+        self._settled(op.label)
+
+    async def _serve(self, client: _Client, connection: Connection) -> None:
+        _asking.set(client.label)
+        await connection.run()
+
+    async def _gone(self, label: Label, connection: Connection) -> None:
+        await connection.closed
+        await connection.teardown()
+        self._settled(label)
+
+    async def _listen(self, client: _Client) -> None:
+        """Read what the bridge says, to the end of it; what it has not answered by then it never will."""
+        rest = b""
+        while True:
+            try:
+                *lines, rest = (rest + await client.reads.receive()).split(b"\n")
+            except EndOfStream:
+                break
+            for line in lines:
+                message = json.loads(line)
+                op = client.waiting.pop(message["id"], None) if "id" in message else None
+                if op is not None:
+                    self._settled(op.label, self._answer(client, op, message))
+        client.gone = True
+        for op in client.waiting.values():
+            self._settled(op.label, Raised(code(Refusal.CONNECTION_CLOSED)))
+        client.waiting.clear()
+
+    def _answer(self, client: _Client, op: Op, message: Mapping[str, object]) -> Settlement:
+        error, result = message.get("error"), message.get("result")
+        if isinstance(error, dict):
+            return Raised(_code_of(error))
+        assert isinstance(result, dict)
+        match op:
+            case NewSession():
+                label = Label(str(result["sessionId"]))
+                self._made[label] = client
+                agent = self._creations[label].agent
+                return Returned(None if agent is None else self._ref(agent))
+            case Prompt():
+                return Returned(Label(str(result["stopReason"])))
+            case _:
+                return Returned()
+
+
+def _code_of(error: Mapping[str, object]) -> Code:
+    data, says = error.get("data"), str(error.get("message"))
+    if isinstance(data, dict) and "code" in data:
+        return Code(str(data["code"]))
+    if says in _SAYS:
+        return code(_SAYS[says])
+    if says.startswith(("disposed:", "connection closed during")):
+        return code(Refusal.CONNECTION_CLOSED)
+    return code(Refusal.UNSPECIFIED)
+
+
+async def _stand_still(_seconds: float) -> None:
+    await anyio.sleep_forever()

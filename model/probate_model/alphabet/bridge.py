@@ -1,0 +1,94 @@
+"""The words of profile ``bridge``: what clients of the Agent Client Protocol do, and what the bridge answers.
+
+A client is connected by one line of messages in each direction. What it asks is written at once and read in a later
+step, in order; an op that is a request settles with the answer. A session is named by the label of the request that
+made it, which is its id, and can be named when that is answered. So nothing here is an event of its own: what a bridge
+does is to answer, and what it does to agents is seen of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Literal, TypeAlias
+
+from probate_model.alphabet.members import plain
+from probate_model.alphabet.names import Label, OwnerName, Text
+
+BRIDGE_OWNER: Final = OwnerName("acp")
+"""The owner of all agents that the bridge creates. A world of the profile has it."""
+
+
+@plain
+class StopReason(StrEnum):
+    """What a prompt is answered with, if not with an error."""
+
+    END_TURN = "end_turn"
+    MAX_TOKENS = "max_tokens"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Connect:
+    """Let a client connect. Bound from here on."""
+
+    label: Label
+    item: Literal["connect"] = "connect"
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    """Ask for a new session, whose agent has a setup. Returns the agent."""
+
+    label: Label
+    connection: Label
+    item: Literal["new_session"] = "new_session"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Prompt a session. Returns the stop reason."""
+
+    label: Label
+    session: Label
+    text: Text
+    item: Literal["prompt"] = "prompt"
+
+
+@dataclass(frozen=True, slots=True)
+class CancelSession:
+    """Cancel what a session does: a notification, so that it returns when it is written."""
+
+    label: Label
+    session: Label
+    item: Literal["cancel_session"] = "cancel_session"
+
+
+@dataclass(frozen=True, slots=True)
+class CloseSession:
+    """Close a session. Returns when its agent has ended."""
+
+    label: Label
+    session: Label
+    item: Literal["close_session"] = "close_session"
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnect:
+    """Let a client end its output, and no more. Returns when all that it held has ended."""
+
+    label: Label
+    connection: Label
+    item: Literal["disconnect"] = "disconnect"
+
+
+@dataclass(frozen=True, slots=True)
+class CloseBridge:
+    """Close the bridge, as the unload of its plug-in does. Returns when all that it made has ended."""
+
+    label: Label
+    item: Literal["close_bridge"] = "close_bridge"
+
+
+BridgeOp: TypeAlias = Connect | NewSession | Prompt | CancelSession | CloseSession | Disconnect | CloseBridge
+"""All ops of the profile."""

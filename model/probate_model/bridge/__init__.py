@@ -1,0 +1,1 @@
+"""The rules of profile ``bridge``: an ACP server in front of agents."""

@@ -1,0 +1,145 @@
+"""Prompts: one slot for each session, settled exactly once, and by nobody's turn but its own.
+
+The slot is there before the prompt is sent, so that nothing which the sending sets off can be missed. The first turn
+that a message opens after that is its own. It is settled by the first of three: the end of that turn; a cancel, or a
+teardown, which wait for nothing; or the rest of its agent, which says that the prompt vanished before it had a turn.
+"""
+
+from __future__ import annotations
+
+from probate_model import cancel, idle, inbox
+from probate_model.alphabet.bridge import Prompt, StopReason
+from probate_model.alphabet.events import (
+    HeardEvent,
+    Logged,
+    Raised,
+    Returned,
+    Settlement,
+    Status,
+    StatusChanged,
+    Trigger,
+    TurnEnd,
+    TurnOutcome,
+    TurnStart,
+)
+from probate_model.alphabet.names import BAD_TEXT, Label
+from probate_model.alphabet.ops import Cause
+from probate_model.alphabet.refusals import Refusal, code
+from probate_model.bridge.access import find_session, put_session, session_of
+from probate_model.bridge.state import Holding, Session, Slot, Watch
+from probate_model.clauses import demand
+from probate_model.run import Run
+from probate_model.windows import BridgeWindow
+from probate_model.world import Driver
+
+_CANCELLED = Returned(Label(StopReason.CANCELLED))
+_STOPS: dict[TurnOutcome, Settlement] = {
+    TurnOutcome.COMPLETED: Returned(Label(StopReason.END_TURN)),
+    TurnOutcome.MAX_TOKENS: Returned(Label(StopReason.MAX_TOKENS)),
+    TurnOutcome.ABORTED: _CANCELLED,
+    TurnOutcome.DISPOSED: _CANCELLED,
+    TurnOutcome.ERROR: Raised(code(Refusal.TURN_FAILED)),
+}
+
+_REQUESTED = demand("BRIDGE-16", edge="CANCEL-01", cause="BRIDGE-16")
+
+
+def take(run: Run, op: Prompt) -> None:
+    """Take a prompt that was read, or refuse it and leave everything as it is."""
+    session = session_of(run, op.session)
+    refusal = _refusal(run, session, op)
+    if refusal is not None:
+        clause, why = refusal
+        run.owe(op.label, Raised(code(why)), clause)
+        run.silence(clause, run[session.label], "agent/queued", text=op.text)
+        return
+    if run[session.label].turn_open:
+        run.mark("window", BridgeWindow.PROMPT_IN_TURN)
+    put_session(run, session._replace(slot=Slot(op.label)))
+    inbox.accept(run, session.label, op.text)
+
+
+def _refusal(run: Run, session: Session, op: Prompt) -> tuple[str, Refusal] | None:
+    if session.holding is not Holding.HELD:
+        return "BRIDGE-09", Refusal.UNKNOWN_SESSION
+    if session.slot is not None:
+        run.mark("window", BridgeWindow.SECOND_PROMPT)
+        return "BRIDGE-06", Refusal.IN_FLIGHT
+    if op.text == BAD_TEXT:
+        return "BRIDGE-10", Refusal.INVALID_CONTENT
+    if run[session.label].status is Status.DISPOSED:
+        return "BRIDGE-10", Refusal.DISPOSED
+    return None
+
+
+def cancel_session(run: Run, label: Label) -> None:
+    """Cancel the agent on the user's behalf, and settle the prompt then, whatever its turn does."""
+    session = session_of(run, label)
+    if session.slot is not None and session.slot.turn is None and run[label].driver is Driver.PARKED:
+        run.mark("window", BridgeWindow.CANCEL_BEFORE_TURN)
+    cancel.request(run, run[label], Cause.USER, _REQUESTED)
+    break_off(run, label, "BRIDGE-05")
+
+
+def break_off(run: Run, label: Label, clause: str) -> None:
+    """Settle the prompt of a session as cancelled, if one is in flight."""
+    _settle(run, label, _CANCELLED, clause)
+
+
+def hear(run: Run, label: Label | None, event: HeardEvent) -> None:
+    """Let the prompt of a session look at what happens to its agent."""
+    if label is None or not isinstance(event, Logged | StatusChanged):
+        return
+    session = find_session(run, label)
+    if session is None or session.slot is None:
+        return
+    if isinstance(event, StatusChanged):
+        if event.status is not Status.RUNNING:
+            break_off(run, label, "BRIDGE-07")
+        return
+    match event.record:
+        case TurnStart(turn=turn, trigger=Trigger.MESSAGE) if session.slot.turn is None:
+            put_session(run, session._replace(slot=session.slot._replace(turn=turn)))
+        case TurnEnd(turn=turn, outcome=outcome) if turn == session.slot.turn:
+            _settle(run, label, _STOPS[outcome], "BRIDGE-04" if outcome is TurnOutcome.ERROR else "BRIDGE-03")
+        case TurnEnd():
+            run.mark("window", BridgeWindow.LATE_TURN_END)
+        case _:
+            pass
+
+
+def _settle(run: Run, label: Label, outcome: Settlement, clause: str) -> None:
+    session = session_of(run, label)
+    slot = session.slot
+    if slot is None:
+        return
+    put_session(run, session._replace(slot=None))
+    idle.forget(run, label, slot.rest)
+    run.owe(slot.call, outcome, clause)
+
+
+# Rest.
+
+
+def can_advance(slot: Slot) -> bool:
+    """Tell whether a prompt has something to do."""
+    return slot.watch is not Watch.WAITING
+
+
+def advance(run: Run, label: Label) -> None:
+    """Begin to wait for the agent's rest, or settle when that has come."""
+    session = session_of(run, label)
+    slot = session.slot
+    assert slot is not None
+    if slot.watch is Watch.RESTED:
+        break_off(run, label, "BRIDGE-07")
+    else:
+        put_session(run, session._replace(slot=slot._replace(watch=Watch.WAITING)))
+        idle.wait(run, run[label], slot.rest)
+
+
+def rested(run: Run, label: Label) -> None:
+    """Note that the agent of a session is at rest."""
+    session = session_of(run, label)
+    if session.slot is not None:
+        put_session(run, session._replace(slot=session.slot._replace(watch=Watch.RESTED)))

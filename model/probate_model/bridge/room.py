@@ -1,0 +1,90 @@
+"""What profile ``bridge`` hands to the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple
+
+from probate_model.alphabet import bridge as alphabet
+from probate_model.alphabet.names import Label
+from probate_model.bridge import connections, prompts, sessions
+from probate_model.bridge.access import session_of
+from probate_model.bridge.state import Link
+from probate_model.rooms import Room, Rooms
+from probate_model.run import Run
+from probate_model.world import Agent
+
+
+class BridgeStep(NamedTuple):
+    """One stretch of a connection's reader, of a session, of a prompt, of a teardown, or of the close of the bridge.
+
+    A reader takes all that there is, or one line: what was written together may arrive apart.
+    """
+
+    activity: Literal["read all", "read one", "session", "prompt", "end", "close"]
+    label: Label
+
+
+def _steps(rooms: Rooms, agents: Sequence[Agent]) -> list[BridgeStep]:
+    del agents
+    room = rooms.bridge
+    if room is None:
+        return []
+    steps: list[BridgeStep] = []
+    for connection in room.connections:
+        if connection.link is Link.OPEN and connection.lines:
+            steps.append(BridgeStep("read all", connection.label))
+            if len(connection.lines) > 1:
+                steps.append(BridgeStep("read one", connection.label))
+    for session in room.sessions:
+        if sessions.can_advance(session):
+            steps.append(BridgeStep("session", session.label))
+        if session.slot is not None and prompts.can_advance(session.slot):
+            steps.append(BridgeStep("prompt", session.label))
+    steps += [BridgeStep("end", one.label) for one in room.connections if connections.can_advance(room, one)]
+    if connections.bridge_can_end(room):
+        steps.append(BridgeStep("close", Label("acp")))
+    return steps
+
+
+def _fire(run: Run, step: BridgeStep) -> None:
+    match step.activity:
+        case "read all" | "read one":
+            connections.read(run, step.label, everything=step.activity == "read all")
+        case "session":
+            sessions.advance(run, session_of(run, step.label))
+        case "prompt":
+            prompts.advance(run, step.label)
+        case "end":
+            connections.advance(run, step.label)
+        case "close":
+            connections.end_bridge(run)
+
+
+def _bind(rooms: Rooms) -> Rooms:
+    room = rooms.bridge
+    if room is None:
+        return rooms
+    known = tuple(one._replace(known=one.known or one.made) for one in room.sessions)
+    return rooms._replace(bridge=room._replace(sessions=known))
+
+
+ROOM: Final = Room(
+    profile="bridge",
+    begins={
+        alphabet.Connect: connections.connect,
+        alphabet.NewSession: connections.write,
+        alphabet.Prompt: connections.write,
+        alphabet.CancelSession: connections.write,
+        alphabet.CloseSession: connections.write,
+        alphabet.Disconnect: connections.disconnect,
+        alphabet.CloseBridge: connections.close_bridge,
+    },
+    steps=_steps,
+    fire=_fire,
+    gates=frozenset(),
+    release=lambda _run, _gate, _outcome: False,
+    waits=lambda _rooms, _gate: False,
+    bind=_bind,
+)
+"""The room."""
