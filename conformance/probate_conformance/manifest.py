@@ -16,7 +16,7 @@ from probate_model.alphabet.gates import GateKind
 from probate_model.alphabet.refusals import is_code
 
 PROFILES = ("core", "sessions", "fibers", "tasks", "bridge", "subagents", "acp")
-"""The parts of the contract. The rules of ``core`` and ``fibers`` are modelled; others are named for later."""
+"""The parts of the contract. The last two are named for later."""
 
 OP_NAMES = (
     "create", "resume", "abort", "withdraw", "send", "steer", "inject", "cancel", "await_idle", "dispose",

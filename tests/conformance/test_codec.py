@@ -91,6 +91,13 @@ ITEMS = """
     stop_executor
     new_executor
     registry broken
+    connect k
+    new n k
+    prompt n P
+    stop n
+    close n
+    leave k
+    end_bridge
     settle
 """
 
@@ -106,7 +113,7 @@ def test_every_kind_of_event_is_typed_here() -> None:
     assert {event(one.strip()).event for one in EVENTS.strip().splitlines()} == set(EVENT_KINDS)
 
 
-@pytest.mark.parametrize("place", range(44))
+@pytest.mark.parametrize("place", range(51))
 def test_an_item_is_read_back(place: int) -> None:
     item = items(ITEMS)[place]
     assert ITEM.validate_json(ITEM.dump_json(item)) == item

@@ -62,6 +62,7 @@ LOOKED_AT = (
     ("core", EDITION_2026_08),
     ("sessions", EDITION_2026_06),
     ("fibers", EDITION_2026_06),
+    ("bridge", EDITION_2026_06),
     ("fibers", EDITION_2026_06.flipped(VARIATIONS)),
 )
 """The profiles and editions whose clauses are looked for."""

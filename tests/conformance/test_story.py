@@ -76,6 +76,13 @@ ITEMS: list[tuple[dict[str, Any], str]] = [
     ({"item": "dispose_executor", "label": "d"}, "dispose executor -> d"),
     ({"item": "load_executor", "label": "l"}, "load executor -> l"),
     ({"item": "set_registry", "label": "g", "registry": "broken"}, "registry broken -> g"),
+    ({"item": "connect", "label": "k"}, "client k connects"),
+    ({"item": "new_session", "label": "n", "connection": "k"}, "client k asks for session n"),
+    ({"item": "prompt", "label": "p", "session": "n", "text": "A"}, "prompt n 'A' -> p"),
+    ({"item": "cancel_session", "label": "x", "session": "n"}, "cancel session n -> x"),
+    ({"item": "close_session", "label": "q", "session": "n"}, "close session n -> q"),
+    ({"item": "disconnect", "label": "d", "connection": "k"}, "client k disconnects -> d"),
+    ({"item": "close_bridge", "label": "z"}, "close bridge -> z"),
     (
         {
             "item": "react",

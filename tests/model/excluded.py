@@ -17,6 +17,7 @@ CASES = {
     "F": (1, 3, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 19, 20, 21, 23, 24, 25, 27, 28, 29, 31, 32),
     "H": (1, 2, 3, 5, 6, 7, 9, 10, 11, 13, 14, 15, 17, 18, 19, 21),
     "I": (1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 16, 17, 18, 20, 21, 22, 24, 25, 26, 28, 29, 30),
+    "J": (1, 3, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 19, 20, 21, 23, 24, 25, 27, 28, 29, 31, 32),
 }  # fmt: skip
 """The numbers of all cases, by chapter."""
 
@@ -71,5 +72,12 @@ EXCLUDED = {
     "I28": "holds in {3} only: waits for a job that can be aborted",
     "I29": "holds in {3} only: the preflight of a job; that a refused start uses no name is I21",
     "I30": "holds in {3} only: a producer's own cancel",
+    "J19": "the room has no persistence, so nothing can be loaded; it is tested on the reference, with real files",
+    "J20": "the room has no persistence, so nothing can be loaded; it is tested on the reference, with real files",
+    "J23": "updates are not in the alphabet: a client here never rejects one; it is tested on the reference",
+    "J25": "questions for permission are not in the alphabet; every answer is tested on the reference",
+    "J27": "holds in {3} only: a prompt that is being admitted",
+    "J29": "holds in {3} only: a turn that a hook has cancelled",
+    "J32": "holds in {3} only: a hook before the step that rejects a prompt",
 }
 """The cases that no test carries, by id, with the reason."""

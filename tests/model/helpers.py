@@ -127,6 +127,7 @@ from probate_model.machine import apply, settle
 from probate_model.registry import snapshot
 from probate_model.run import Silence
 from probate_model.world import World, new_world
+from tests.model.bridge_words import CLIENT_VERBS, client_op
 from tests.model.task_words import NAMED, VERBS, task_op, value_words
 
 # Events as text.
@@ -414,6 +415,8 @@ class Script:
                 return _effect(Label(label or name), options)
             case "provide", [name, fiber, service]:
                 return Provide(Label(label or name), Label(fiber), ServiceName(service))
+            case _ if verb in CLIENT_VERBS:
+                return client_op(verb, words, label)
             case named, [name, *options] if named in NAMED:
                 return task_op(verb, options, Label(label or name))
             case _:

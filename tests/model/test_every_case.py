@@ -1,4 +1,4 @@
-"""Every numbered case of the chapters A to F, H and I is a test, or stands on the list of those that can't be one."""
+"""Every numbered case of the chapters A to F and H to J is a test, or stands on the list of those that can't be one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from types import ModuleType
 
 from tests.model import (
+    test_cases_bridge,
     test_cases_cancel,
     test_cases_creation,
     test_cases_fibers,
@@ -25,6 +26,7 @@ MODULES: dict[str, ModuleType] = {
     "E": test_cases_registry,
     "F": test_cases_sessions,
     "H": test_cases_fibers,
+    "J": test_cases_bridge,
 }
 
 KNOWN = {f"{chapter}{number}" for chapter, numbers in CASES.items() for number in numbers}
@@ -47,6 +49,7 @@ def test_the_list_of_cases_is_whole() -> None:
         "F": 24,
         "H": 16,
         "I": 23,
+        "J": 24,
     }
     assert all(list(numbers) == sorted(set(numbers)) for numbers in CASES.values())
 

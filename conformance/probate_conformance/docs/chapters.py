@@ -169,6 +169,13 @@ CHAPTERS: Final = (
         "The owner is told when a task has ended, once, as context that wakes nobody. It is looked for by its id at "
         "that moment; if it can't be found, or nobody is there to look, the news is dropped and never told later.",
     ),
+    Chapter(
+        "The bridge",
+        ("BRIDGE",),
+        "A client of the Agent Client Protocol holds sessions, each an agent, and prompts them one at a time. A prompt "
+        "is answered once: by its own turn, by a cancel, or by the end of the connection, whatever the model does. A "
+        "client that goes away leaves nothing behind. (Profile `bridge`.)",
+    ),
 )
 
 REST: Final = Chapter("More", (), "Clauses that belong to none of the chapters above.")

@@ -6,6 +6,7 @@ from typing import Final
 
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.reference.known_bad.backend import KnownBadBackend
+from probate_conformance.backends.reference.known_bad.bridge import BRIDGE
 from probate_conformance.backends.reference.known_bad.cancel import CANCEL
 from probate_conformance.backends.reference.known_bad.fibers import FIBERS
 from probate_conformance.backends.reference.known_bad.owners import OWNERS
@@ -22,7 +23,7 @@ __all__ = ("BUDGET", "VARIANTS", "Result", "Variant", "backend", "selftest")
 
 VARIANTS: Final[dict[str, Variant]] = {
     variant.name: variant
-    for family in (CANCEL, TURNS, PUBLICATION, TEARDOWN, OWNERS, REGISTRY, FIBERS, SESSIONS, TASKS)
+    for family in (CANCEL, TURNS, PUBLICATION, TEARDOWN, OWNERS, REGISTRY, FIBERS, SESSIONS, TASKS, BRIDGE)
     for variant in family.variants
 }
 

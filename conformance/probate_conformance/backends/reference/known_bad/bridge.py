@@ -1,0 +1,209 @@
+"""Defects of the bridge."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import anyio.lowlevel
+
+from probate_conformance.backends.reference.known_bad.patching import Patches
+from probate_conformance.backends.reference.known_bad.variant import Family
+from probate_reference.acp.bridge import Bridge
+from probate_reference.acp.connection import Connection
+from probate_reference.acp.prompts import Prompt
+from probate_reference.acp.sessions import Session
+from probate_reference.calls import Call
+from probate_reference.signals import CancelCause
+
+BRIDGE: Final = Family("bridge")
+
+
+@BRIDGE.variant(
+    "cancel-leaves-it-to-the-turn",
+    "M94",
+    "BRIDGE-05",
+    "The answer to a cancelled prompt is left to the end of its turn, and never comes if it has none.",
+)
+def _(patches: Patches) -> None:
+    # The turn will end, and with it the prompt.
+    def cancel(session: Session) -> None:
+        prompt = session._prompt
+        session.agent.cancel(CancelCause.USER)
+        if prompt is not None and prompt.turn is None:
+            prompt._incoming._answered = True
+        session._break_off()
+
+    patches.replace(Session, "cancel", cancel)
+
+
+@BRIDGE.variant(
+    "injection-settles-the-prompt",
+    "M96",
+    "BRIDGE-03",
+    "The first turn after a prompt is taken for its own, whatever opened it.",
+    needs="burst",
+)
+def _(patches: Patches) -> None:
+    # A turn is a turn.
+    patches.edit(
+        Prompt, "hear", ("if self.turn is None and record.trigger is TurnTrigger.MESSAGE:", "if self.turn is None:")
+    )
+
+
+@BRIDGE.variant(
+    "second-prompt-is-accepted",
+    "M97",
+    "BRIDGE-06",
+    "A second prompt takes the place of the one in flight.",
+)
+def _(patches: Patches) -> None:
+    # The queue can hold both.
+    patches.edit(Session, "prompt", ("if self.busy:", "if False:"))
+
+
+@BRIDGE.variant(
+    "slot-after-the-send",
+    "M97",
+    "BRIDGE-10",
+    "The slot of a prompt is installed whether or not the agent takes it.",
+)
+def _(patches: Patches) -> None:
+    # It was sent, was it not?
+    patches.edit(Session, "prompt", ("    self._prompt = None\n", "    pass\n"))
+
+
+@BRIDGE.variant(
+    "late-session-is-installed",
+    "M98",
+    "BRIDGE-12",
+    "A session whose connection was closed while it was created is installed, and nobody can end it.",
+    needs="gate",
+)
+def _(patches: Patches) -> None:
+    # The creation has succeeded.
+    patches.edit(
+        Connection, "_install", ("if self._teardown is not None or incoming.answered:", "if incoming.answered:")
+    )
+
+
+@BRIDGE.variant(
+    "disconnect-only-cancels",
+    "M99",
+    "BRIDGE-15",
+    "A client that goes away has its agents cancelled, and they stay registered.",
+)
+def _(patches: Patches) -> None:
+    # Nobody waits for their answer any more.
+    def dispose(session: Session) -> Call[None]:
+        session.cancel()
+        done: Call[None] = Call()
+        done._return(None)
+        return done
+
+    patches.replace(Session, "dispose", dispose)
+
+
+@BRIDGE.variant(
+    "second-teardown-returns-early",
+    "M102",
+    "BRIDGE-13",
+    "Who comes second to a teardown finds nothing left to end, and returns.",
+    needs="gate",
+)
+def _(patches: Patches) -> None:
+    # All sessions are taken out already.
+    teardown = Connection.teardown
+    close = Bridge.close
+
+    def returned() -> Call[None]:
+        done: Call[None] = Call()
+        done._return(None)
+        return done
+
+    def tearing_down(connection: Connection) -> Call[None]:
+        return teardown(connection) if connection._teardown is None else returned()
+
+    def closing(bridge: Bridge) -> Call[None]:
+        return close(bridge) if not bridge.closed else returned()
+
+    patches.replace(Connection, "teardown", tearing_down)
+    patches.replace(Bridge, "close", closing)
+
+
+@BRIDGE.variant(
+    "cancel-touches-all-sessions",
+    "M103",
+    "CANCEL-01",
+    "A cancel of one session cancels every session of the client.",
+)
+def _(patches: Patches) -> None:
+    # The client has had enough.
+    patches.edit(
+        Connection,
+        "_notification",
+        (
+            "        session.cancel()",
+            """
+                    for one in self._sessions.values():
+                        one.agent.cancel(CancelCause.USER)
+                    session.cancel()
+            """,
+        ),
+        CancelCause=CancelCause,
+    )
+
+
+@BRIDGE.variant(
+    "late-end-settles-the-next-prompt",
+    "J12",
+    "BRIDGE-03",
+    "The end of any turn settles the prompt in flight, also of one that was cancelled before it.",
+)
+def _(patches: Patches) -> None:
+    # There is only one prompt at a time.
+    patches.edit(Prompt, "hear", ("record.turn == self.turn:", "True:"))
+
+
+@BRIDGE.variant(
+    "failed-turn-is-a-normal-end",
+    "J15",
+    "BRIDGE-04",
+    "A prompt whose turn fails is answered as if it had ended well.",
+)
+def _(patches: Patches) -> None:
+    # The turn is over.
+    patches.edit(
+        Prompt,
+        "_settle",
+        (
+            'self._incoming.fail(RpcError(ErrorCode.INTERNAL_ERROR, "turn failed", self.reason))',
+            'self._incoming.succeed({"stopReason": "end_turn"})',
+        ),
+    )
+
+
+@BRIDGE.variant(
+    "cancel-as-the-parent",
+    "J8",
+    "BRIDGE-16",
+    "A client's cancel is recorded as that of a parent.",
+)
+def _(patches: Patches) -> None:
+    # Somebody above the agent has cancelled it.
+    patches.edit(
+        Session,
+        "cancel",
+        ("self.agent.cancel(CancelCause.USER)", "self.agent.cancel(CancelCause.PARENT)"),
+    )
+
+
+@BRIDGE.variant(
+    "close-is-answered-at-once",
+    "decision 50",
+    "BRIDGE-08",
+    "A close is answered before the agent of the session has ended.",
+    needs="gate",
+)
+def _(patches: Patches) -> None:
+    # It has begun to end.
+    patches.edit(Connection, "_answer_close", ("await end", "await anyio.lowlevel.checkpoint()"), anyio=anyio)
