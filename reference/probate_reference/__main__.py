@@ -1,4 +1,7 @@
-"""``python -m probate_reference acp [CONFIG]``: serve agents to an editor over ACP; ``probate acp`` is the same."""
+"""``python -m probate_reference``: what ``probate acp`` and ``probate run`` hand over to.
+
+``acp [CONFIG]`` serves agents to an editor over ACP; ``run CONFIG`` lets a person talk to configured agents.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from probate_reference.acp.config import Config, ConfigError, read_config
-from probate_reference.acp.serving import STATED_SECONDS, serve_standard_streams
+from probate_reference.acp.serving import serve_standard_streams
+from probate_reference.last_resort import STATED_SECONDS
 from probate_reference.persistence import StorageError
+from probate_reference.terminal.running import run_terminal
 
 ABOUT = f"""\
 Serve agents over the Agent Client Protocol (version 1) on standard input and output, until the input ends.
@@ -18,6 +23,16 @@ When it does, or when TERM or INT comes, every turn is stopped, the logs are clo
 started is ended, and the process is gone within {STATED_SECONDS:g} seconds.
 """
 CONFIG_HELP = "a file of TOML; without one, an agent that echoes, has no tools and keeps nothing"
+RUN_ABOUT = f"""\
+Start the agents that a configuration names and talk to them: a line is a prompt, `@label` in front of it chooses among
+several agents. Ctrl-C cancels what is being worked on; a second one, or one while nothing is, leaves, and so does the
+end of the input. The logs are closed on the disk then, and the process is gone within {STATED_SECONDS:g} seconds.
+"""
+RUN_CONFIG_HELP = "a file of TOML, the same as for acp, with the agents in [[agents]]"
+RUN_EXITS = (
+    "exit codes: 0 the input has ended, 128+N signal N came, 1 sessions cannot be kept or no agent could be started, "
+    "2 wrong usage, 70 stuck"
+)
 EXITS = "exit codes: 0 the client has gone, 128+N signal N came, 1 sessions cannot be kept, 2 wrong usage, 70 stuck"
 
 
@@ -31,10 +46,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     acp = verbs.add_parser("acp", description=ABOUT, epilog=EXITS, help="serve agents to an editor", allow_abbrev=False)
     acp.add_argument("config", metavar="CONFIG", nargs="?", type=Path, help=CONFIG_HELP)
     acp.add_argument("--loop", choices=("asyncio", "trio"), default="asyncio", help="the event loop")
+    acp.set_defaults(serve=serve_standard_streams)
+    run = verbs.add_parser(
+        "run", description=RUN_ABOUT, epilog=RUN_EXITS, help="talk to configured agents", allow_abbrev=False
+    )
+    run.add_argument("config", metavar="CONFIG", type=Path, help=RUN_CONFIG_HELP)
+    run.add_argument("--loop", choices=("asyncio", "trio"), default="asyncio", help="the event loop")
+    run.set_defaults(serve=run_terminal)
     parsed = parser.parse_args(arguments)
     try:
         config = Config() if parsed.config is None else read_config(parsed.config)
-        return serve_standard_streams(config, parsed.loop)
+        code: int = parsed.serve(config, parsed.loop)
+        return code
     except ConfigError as error:
         return complain(str(error), 2)
     except StorageError as error:

@@ -23,6 +23,7 @@ from probate_conformance.cli import (
     listing,
     new_adapter,
     replay,
+    run,
     schema,
     selftest,
     serve,
@@ -80,6 +81,7 @@ VERBS: Final[tuple[Verb, ...]] = (
     new_adapter,
     diff,
     acp,
+    run,
 )
 
 

@@ -1,15 +1,11 @@
-"""``probate acp``: the reference as an agent for editors, on standard input and output.
-
-The kit does not import the reference, and need not: this process becomes the reference's own program.
-"""
+"""``probate acp``: the reference as an agent for editors, on standard input and output."""
 
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from typing import Final
 
+from probate_conformance.cli.handing_over import become
 from probate_conformance.errors import Exit
 
 NAME: Final = "acp"
@@ -34,8 +30,4 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Exit:
     """Become the reference's program. Does not return."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    options = ["--loop", arguments.loop, *(["--", arguments.config] if arguments.config is not None else [])]
-    # -P: the folder that we were started in is no place to import from.
-    os.execv(sys.executable, [sys.executable, "-P", "-m", "probate_reference", "acp", *options])  # noqa: S606
+    become(NAME, arguments.loop, arguments.config)

@@ -6,9 +6,8 @@ output prints to standard error from then on. Nothing but protocol reaches the c
 **The end** is the same for every cause: the input ends, the pipe breaks, TERM or INT comes. The connection is
 closed, every turn is stopped, prompts that are open are answered while somebody may still read that, the logs
 get their closing records on the disk, the commands that tools have started are told to end and then made to.
-All of it is awaited, and all of it is bounded but for a disk that does not answer. So there is a last resort: a
-thread that waits :data:`STATED_SECONDS` from the moment when the end began, kills what the tools have left and
-ends the process.
+All of it is awaited, and all of it is bounded but for a disk that does not answer. So there is a last resort, which
+:mod:`probate_reference.last_resort` describes.
 """
 
 from __future__ import annotations
@@ -16,22 +15,21 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
 import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from anyio import create_task_group, open_signal_receiver
 
 from probate_reference.events import AgentError
 from probate_reference.jsonrpc import DescriptorReceiveStream, DescriptorSendStream
+from probate_reference.last_resort import MARK, limit_end
 from probate_reference.live import Live
 from probate_reference.models import EchoModel, ScriptedModel
 from probate_reference.permissions import Permissions
 from probate_reference.persistence import StorageError
-from probate_reference.processes import kill_marked
 from probate_reference.runtime import Runtime
 from probate_reference.tasks import Executor
 from probate_reference.tasks.executor import DISPLAY
@@ -49,16 +47,7 @@ if TYPE_CHECKING:
 
     from .connection import Connection
 
-__all__ = ("STATED_SECONDS", "make_model", "serve", "serve_standard_streams")
-
-STATED_SECONDS: Final = 10.0
-"""Within how many seconds after the end has begun the process is gone, whatever happens."""
-
-GAVE_UP: Final = 70
-"""The exit code of a process that could not end in order."""
-
-MARK: Final = "PROBATE_SERVER"
-"""The variable by which commands of this server can be told."""
+__all__ = ("make_model", "overlay", "serve", "serve_standard_streams")
 
 
 def make_model(config: Config, live: Live, environment: Mapping[str, str]) -> Model:
@@ -208,15 +197,7 @@ def serve_standard_streams(config: Config, loop: str) -> int:
 async def _limit_end(connection: Connection, mark: str) -> None:
     """Start the last resort at the moment when the end begins."""
     await connection.closed
-    timer = threading.Timer(STATED_SECONDS, _give_up, (mark,))
-    timer.daemon = True
-    timer.start()
-
-
-def _give_up(mark: str) -> None:
-    _say(f"could not end in order within {STATED_SECONDS:g} seconds")
-    kill_marked(MARK, mark)
-    os._exit(GAVE_UP)
+    limit_end(mark, _say)
 
 
 def _claim_standard_streams() -> tuple[int, int]:

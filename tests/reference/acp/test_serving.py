@@ -213,11 +213,11 @@ async def test_garbage_is_answered_and_nothing_else_is_printed(tmp_path: Path, a
 
 STUCK = """
 import sys
-from probate_reference import Call
+from probate_reference import Call, last_resort
 from probate_reference.acp import Bridge, serving
 from probate_reference.acp.config import Config
 Bridge.close = lambda self: Call()  # which never returns
-serving.STATED_SECONDS = 0.1
+last_resort.STATED_SECONDS = 0.1
 sys.exit(serving.serve_standard_streams(Config(), sys.argv[1]))
 """
 
