@@ -13,7 +13,7 @@ WITHOUT = """
 import sys
 sys.modules["probate_model"] = sys.modules["probate_conformance"] = None
 import pytest
-without = ["--ignore=tests/reference/" + name for name in ("acp/test_serving.py", "subagents/test_real.py")]
+without = ["--ignore=tests/reference/" + name for name in ("acp/test_serving.py", "subagents/test_real.py", "terminal/test_program.py")]
 sys.exit(pytest.main(["-q", "-p", "anyio", "-p", "no:cacheprovider", "tests/reference", *without]))
 """
 """Importing a module that is None in ``sys.modules`` fails as if it did not exist.
