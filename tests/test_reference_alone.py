@@ -13,7 +13,8 @@ WITHOUT = """
 import sys
 sys.modules["probate_model"] = sys.modules["probate_conformance"] = None
 import pytest
-without = ["--ignore=tests/reference/" + name for name in ("acp/test_serving.py", "subagents/test_real.py", "terminal/test_program.py")]
+alone = ("acp/test_serving.py", "subagents/test_real.py", "terminal/test_program.py")
+without = ["--ignore=tests/reference/" + name for name in alone]
 sys.exit(pytest.main(["-q", "-p", "anyio", "-p", "no:cacheprovider", "tests/reference", *without]))
 """
 """Importing a module that is None in ``sys.modules`` fails as if it did not exist.

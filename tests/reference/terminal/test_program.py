@@ -121,8 +121,8 @@ def test_a_pipe_is_worked_off_prompt_by_prompt(tmp_path: Path, loop: str) -> Non
         "  [error]",
     ]
     assert ran.stderr.splitlines() == [
-        "probate run: nobody is there to allow bash command='true'; set permission in the configuration, "
-        "or use a terminal",
+        "probate run: nobody is there to allow bash command='true'; "
+        + "set permission in the configuration, or use a terminal",
         "probate run: a: overloaded",
     ]
 
