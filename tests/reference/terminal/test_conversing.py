@@ -57,9 +57,9 @@ class Held:
 
     async def end(self) -> int | None:
         await self.ended.wait()
-        with pytest.raises(anyio.WouldBlock):
-            while True:
-                self.shown += self.eyes._stream.receive_nowait().decode()  # type: ignore[attr-defined]
+        await self.send.aclose()
+        async for shown in self.eyes:
+            self.shown += shown.decode()
         return self.code
 
     def limit(self) -> None:

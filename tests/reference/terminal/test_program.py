@@ -120,11 +120,8 @@ def test_a_pipe_is_worked_off_prompt_by_prompt(tmp_path: Path, loop: str) -> Non
         "  [completed]",
         "  [error]",
     ]
-    assert ran.stderr.splitlines() == [
-        "probate run: nobody is there to allow bash command='true'; "
-        + "set permission in the configuration, or use a terminal",
-        "probate run: a: overloaded",
-    ]
+    nobody = "nobody is there to allow bash command='true'; set permission in the configuration, or use a terminal"
+    assert ran.stderr.splitlines() == [f"probate run: {nobody}", "probate run: a: overloaded"]
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-"])
