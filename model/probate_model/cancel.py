@@ -16,7 +16,7 @@ is going to wake for, a cancel may drop that or leave it.
 
 from __future__ import annotations
 
-from probate_model import inbox, signals
+from probate_model import decisions, inbox, signals
 from probate_model.alphabet.editions import CancelRequest, IdleCancel
 from probate_model.alphabet.events import CancelRequested, Status, StopCause
 from probate_model.alphabet.events import Returned as CallReturned
@@ -50,11 +50,15 @@ def request(run: Run, agent: Agent, cause: Cause, due: Demand = _REQUESTED) -> N
     active = agent.armed
     run.update(label, aside=Aside(cancelled=True, swept=agent.aside.swept))
     parked = is_parked(agent)
-    spares = parked and run.edition.idle_cancel is IdleCancel.SILENT
-    pending = not active and not spares and bool(agent.queued or agent.steering)
-    if pending and not parked:
+    does = decisions.cancel(
+        active=active,
+        parked=parked,
+        pending=bool(agent.queued or agent.steering),
+        spares=run.edition.idle_cancel is IdleCancel.SILENT,
+    )
+    if does.marks:
         _mark(run, agent, StopCause(cause.value))
-    if active or pending:
+    if does.announces:
         if run.edition.cancel_requested is CancelRequest.ANNOUNCED:
             run.emit(label, CancelRequested(agent.ref, cause), due)
         else:
@@ -63,7 +67,7 @@ def request(run: Run, agent: Agent, cause: Cause, due: Demand = _REQUESTED) -> N
         over = agent.status is Status.RUNNING or agent.driver in (Driver.FLUSHING, Driver.BETWEEN_TURNS, Driver.CLOSED)
         clause = agent.aside.swept or ("CANCEL-08" if over else "CANCEL-02")
         run.silence(clause, agent, "agent/cancel-requested")
-    if not spares:
+    if does.sweeps:
         _sweep(run, run[label], parked=parked)
     if active:
         signals.fire(run, label, StopCause(cause.value))

@@ -17,8 +17,18 @@ WORDS: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
 
 def is_credential(name: str) -> bool:
     """Tell whether a variable of this name is one that a child must not inherit."""
-    upper = "".join(chr(ord(letter) - 32) if "a" <= letter <= "z" else letter for letter in name)
-    return any(word in upper for word in WORDS)
+    upper = "".join(map(folded, name))
+    return any(contains(upper, word) for word in WORDS)
+
+
+def folded(letter: str) -> str:
+    """Give the upper case of a letter of ASCII, and any other character as it is."""
+    return chr(ord(letter) - 32) if "a" <= letter <= "z" else letter
+
+
+def contains(name: str, word: str) -> bool:
+    """Tell whether a word is anywhere in a name."""
+    return word in name
 
 
 def child_environment(ambient: Mapping[str, str], overlay: Mapping[str, str | None]) -> dict[str, str]:

@@ -10,6 +10,7 @@ An edition may keep an id taken until the scope has unwound, whether or not the 
 
 from __future__ import annotations
 
+from probate_model import decisions
 from probate_model.alphabet.editions import DisposedStatus, IdFree, TeardownOrder
 from probate_model.alphabet.events import (
     AgentDisposed,
@@ -62,7 +63,7 @@ def holds_session(run: Run, agent_id: AgentId) -> bool:
     """Tell whether the session store holds the id."""
     if run.edition.id_free is IdFree.AFTER_SCOPE and unwinds(run, agent_id):
         return True
-    return any(run[label].id == agent_id for label in run.sessions)
+    return decisions.holds(((label, run[label].id) for label in run.sessions), agent_id)
 
 
 def unwinds(run: Run, agent_id: AgentId) -> bool:
@@ -75,8 +76,8 @@ _UNWINDING = (Teardown.DETACHED, Teardown.SCOPE)
 
 def enter(run: Run, label: Label) -> None:
     """Enter the session, then the agent. Neither is announced."""
-    run.sessions = (*run.sessions, label)
-    run.registry = (*run.registry, label)
+    run.sessions = decisions.enter(run.sessions, label)
+    run.registry = decisions.enter(run.registry, label)
     keeping.attach(run, label)
 
 
@@ -85,13 +86,13 @@ def detach(run: Run, label: Label) -> None:
     if label not in run.sessions:
         return
     agent = run[label]
-    run.registry = tuple(other for other in run.registry if other != label)
+    run.registry = decisions.detach(run.registry, label)
     if agent.agent_announced:
         failed = agent.stage is Stage.FAILED
         run.emit(label, AgentDisposed(agent.ref), _AGENT_WITHDRAWN if failed else _why_disposed(run, agent))
     else:
         run.silence("PUBLISH-04", agent, "agent/disposed")
-    run.sessions = tuple(other for other in run.sessions if other != label)
+    run.sessions = decisions.detach(run.sessions, label)
     if agent.session_announced:
         due = _SESSION_WITHDRAWN_AFTER_AGENT if agent.agent_announced else _SESSION_WITHDRAWN
         run.emit(label, SessionDisposed(agent.ref), due if agent.stage is Stage.FAILED else _SESSION_DISPOSED)

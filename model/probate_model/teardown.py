@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from probate_model import idle, inbox, registry, signals, turns
+from probate_model import decisions, idle, inbox, registry, signals, turns
 from probate_model.alphabet.editions import DisposedStatus, TeardownOrder
 from probate_model.alphabet.events import Raised, Status, StatusChanged, StopCause
 from probate_model.alphabet.events import Returned as CallReturned
@@ -79,9 +79,10 @@ def begin(run: Run, label: Label, cause: Refusal, due: Demand = _DISPOSED) -> No
         _mark_window(run, agent)
     if agent.teardown is not Teardown.NONE:
         return
-    if agent.stage is Stage.PUBLISHING and run.edition.disposed_status is DisposedStatus.YES:
-        run.update(label, teardown=Teardown.ASKED)
-    elif agent.stage in (Stage.PUBLISHING, Stage.LIVE):
+    begun = decisions.teardown_begun(agent.stage, is_status=run.edition.disposed_status is DisposedStatus.YES)
+    if begun is Teardown.ASKED:
+        run.update(label, teardown=begun)
+    elif begun is Teardown.STOPPED:
         stop(run, label, due)
 
 
@@ -168,7 +169,7 @@ def _drained(agent: Agent) -> bool:
 
 
 def _scope_can_advance(agents: Sequence[Agent], agent: Agent) -> bool:
-    if agent.children or (agent.cleanup and agent.in_cleanup is None):
+    if not _is_unwound(agent):
         return True
     if agent.in_cleanup is not None and not agent.in_cleanup.over:
         return False
@@ -178,18 +179,18 @@ def _scope_can_advance(agents: Sequence[Agent], agent: Agent) -> bool:
 def advance(run: Run, label: Label) -> None:
     """Go on with the teardown by one stretch."""
     agent = run[label]
-    match agent.teardown:
-        case Teardown.ASKED:
-            stop(run, label)
+    scope_last = run.edition.teardown is TeardownOrder.SCOPE_LAST
+    match decisions.teardown_after(agent.teardown, scope_last=scope_last, unwound=_is_unwound(agent)):
         case Teardown.STOPPED:
-            if run.edition.teardown is TeardownOrder.SCOPE_LAST:
-                detach_if_drained(run, label)
-            else:
-                _enter_scope(run, label)
+            stop(run, label)
         case Teardown.DETACHED:
-            _enter_scope(run, label)
-        case _:
+            detach_if_drained(run, label)
+        case Teardown.DONE:
+            _finish(run, label)
+        case _ if agent.teardown is Teardown.SCOPE:
             _unwind_scope(run, label)
+        case _:
+            _enter_scope(run, label)
 
 
 def detach_if_drained(run: Run, label: Label) -> None:
@@ -210,19 +211,25 @@ def _enter_scope(run: Run, label: Label) -> None:
         if other.origin.parent == label and other.teardown is not Teardown.DONE
     )
     agent = run.update(label, teardown=Teardown.SCOPE, children=children)
-    if children or agent.cleanup:
-        _unwind_scope(run, label)
-    else:
+    if _is_unwound(agent):
         _finish(run, label)
+    else:
+        _unwind_scope(run, label)
+
+
+def _is_unwound(agent: Agent) -> bool:
+    """Tell whether nothing of the scope is left to begin: no child to end, and no cleanup."""
+    return not agent.children and not (agent.cleanup and agent.in_cleanup is None)
 
 
 def _unwind_scope(run: Run, label: Label) -> None:
+    """Begin what is next of the scope: the end of a child, or the cleanup when none is left."""
     agent = run[label]
     if agent.children:
         first, *rest = agent.children
         run.update(label, children=tuple(rest))
         begin(run, first, Refusal.OWNER_DISPOSED, _TAKEN_ALONG)
-    elif agent.cleanup and agent.in_cleanup is None:
+    else:
         parent = any(other.origin.parent == label for other in run.agents)
         if run.edition.teardown is TeardownOrder.SCOPE_LAST:
             due = _CLEANUP_AFTER_CHILDREN if parent else _CLEANUP
@@ -232,8 +239,6 @@ def _unwind_scope(run: Run, label: Label) -> None:
             due = due._replace(clause=keeping.failure_clause_of(run, label) or failure_clause(agent.failure))
         run.cleanup_began(label, due)
         run.update(label, in_cleanup=run.arrive(GateKind.CLEANUP, label))
-    else:
-        _finish(run, label)
 
 
 def _finish(run: Run, label: Label) -> None:

@@ -18,7 +18,7 @@ error or an abort ends. If that is the driver, the agent is idle after it, and w
 
 from __future__ import annotations
 
-from probate_model import context, flushing, idle, log
+from probate_model import context, decisions, flushing, idle, log
 from probate_model.alphabet.editions import (
     CancelCause,
     ClosingFlush,
@@ -248,8 +248,8 @@ def _open_turn(run: Run, label: Label, because: str) -> None:
     run.update(label, turn=turn, turn_open=True, step=0, max_tokens=False, driver=Driver.OPENED)
     start = TurnStart(turn, Trigger.MESSAGE)
     if run.edition.queue_events is QueueEvents.QUEUED:
-        prompt, *rest = agent.queued
-        run.update(label, queued=tuple(rest), prompt=prompt)
+        prompt, rest = decisions.claim(agent.queued)
+        run.update(label, queued=rest, prompt=prompt)
         log.append(run, label, start, _TURN_START_BY[because])
         return
     log.append(run, label, start, _TURN_START_BY[because])
@@ -275,8 +275,8 @@ def _claim_prompt(run: Run, label: Label) -> None:
     """Take in the prompt of a turn, with a record of that."""
     agent = run[label]
     if agent.queued:
-        prompt, *rest = agent.queued
-        run.update(label, queued=tuple(rest), prompt=prompt)
+        prompt, rest = decisions.claim(agent.queued)
+        run.update(label, queued=rest, prompt=prompt)
         log.append(run, label, InboxClaimed(InboxQueue.NEXT_TURN, 1), _CLAIMED)
 
 
@@ -507,7 +507,12 @@ def _close_failed_turn(run: Run, label: Label) -> None:
 def _close_turn(run: Run, label: Label, outcome: TurnOutcome) -> None:
     """Retire the signal, log how the turn ended, and begin the closing flush."""
     agent, edition = run[label], run.edition
-    outcome = _outcome(run, agent, outcome)
+    outcome = decisions.outcome(
+        outcome,
+        agent.fired,
+        disposed=agent.status is Status.DISPOSED,
+        first_wins=edition.precedence is Precedence.FIRST_WINS,
+    )
     due = _why_ended(run, agent, outcome)
     cause = agent.fired if outcome is TurnOutcome.ABORTED else None
     fails = outcome in (TurnOutcome.ABORTED, TurnOutcome.ERROR) and edition.error_ends is ErrorEnds.DRIVER
@@ -527,18 +532,6 @@ def _close_turn(run: Run, label: Label, outcome: TurnOutcome) -> None:
         flushing.begin(run, label, closing=True)
     else:
         run.update(label, driver=Driver.CLOSED)
-
-
-def _outcome(run: Run, agent: Agent, outcome: TurnOutcome) -> TurnOutcome:
-    """Decide how a turn ends, which would otherwise end as ``outcome``."""
-    if run.edition.precedence is Precedence.FIRST_WINS:
-        if outcome is TurnOutcome.ERROR or agent.fired is None:
-            return outcome
-        disposed = agent.fired is StopCause.DISPOSED and agent.status is Status.DISPOSED
-        return TurnOutcome.DISPOSED if disposed else TurnOutcome.ABORTED
-    if agent.status is Status.DISPOSED:
-        return TurnOutcome.DISPOSED
-    return outcome if agent.fired is None else TurnOutcome.ABORTED
 
 
 def _why_ended(run: Run, agent: Agent, outcome: TurnOutcome) -> Demand:
@@ -594,7 +587,7 @@ def _requeue_steering(run: Run, label: Label) -> Agent:
     agent = run[label]
     if run.edition.queue_events is QueueEvents.INBOX_RECORDS:
         return agent
-    return run.update(label, queued=agent.queued + agent.steering, steering=())
+    return run.update(label, queued=decisions.requeue(agent.queued, agent.steering), steering=())
 
 
 _STRETCHES = {

@@ -1,0 +1,88 @@
+"""The inductive step, for CrossHair: from a world that the invariants let stand, whatever happens leads to another one.
+
+It is the real machine on real worlds. The values that are not chosen yet say where the driver is, how far the teardown
+has come, whether the signal is armed and whether a prompt waits. ``test_inductive`` takes the same step over far more
+worlds, one by one.
+"""
+
+from __future__ import annotations
+
+from probate_model.alphabet.events import Status
+from probate_model.machine import apply, enabled, fire
+from probate_model.world import Driver, Teardown, World
+from tests.proofs.worlds import Shape, agent, breaches, ops, world, wrong
+
+DRIVERS = (Driver.PARKED, Driver.MODEL, Driver.FLUSHING, Driver.EXITED)
+PAIRED = (
+    Shape(Driver.PARKED, Status.IDLE, Teardown.NONE, queued=1),
+    Shape(Driver.MODEL, Status.DISPOSED, Teardown.STOPPED, armed=True),
+    Shape(Driver.EXITED, Status.DISPOSED, Teardown.STOPPED),
+    Shape(Driver.EXITED, Status.DISPOSED, Teardown.DETACHED, entered=False),
+)
+
+
+def one(driver: int, teardown: int, armed: bool, queued: bool) -> World:
+    """Build a world of one agent."""
+    place, stage = DRIVERS[driver], Teardown(teardown)
+    busy = place in (Driver.MODEL, Driver.FLUSHING)
+    status = Status.DISPOSED if stage > Teardown.ASKED else Status.RUNNING if busy else Status.IDLE
+    entered = stage < Teardown.DETACHED
+    shape = Shape(place, status, stage, entered, armed, queued=1 if queued else 0)
+    return world(agent(0, "a", shape), entered=(entered,))
+
+
+def two(first: int, second: int, same: bool) -> World:
+    """Build a world of two agents, under one id or under two."""
+    shapes = PAIRED[first], PAIRED[second]
+    agents = (agent(0, "a", shapes[0]), agent(1, "a" if same else "b", shapes[1]))
+    return world(*agents, entered=(shapes[0].entered, shapes[1].entered))
+
+
+def stands(of: World) -> bool:
+    """Tell whether the invariants let a world stand."""
+    return not any(breaches(of))
+
+
+def ops_of_one(driver: int, teardown: int, armed: bool, queued: bool) -> str:
+    """Every op on the one agent there is."""
+    assert 0 <= driver <= 3
+    assert 0 <= teardown <= 5
+    assert stands(one(driver, teardown, armed, queued))
+    before = one(driver, teardown, armed, queued)
+    for op in ops(0, "a"):
+        assert not list(wrong(before, apply(before, op)))
+    return DRIVERS[driver].name
+
+
+def steps_of_one(driver: int, teardown: int, armed: bool, queued: bool) -> str:
+    """Every step that the one agent there is can take."""
+    assert 0 <= driver <= 3
+    assert 0 <= teardown <= 5
+    assert stands(one(driver, teardown, armed, queued))
+    before = one(driver, teardown, armed, queued)
+    steps = enabled(before)
+    for step in steps:
+        assert not list(wrong(before, fire(before, step)))
+    return "steps" if steps else "rests"
+
+
+def ops_of_two(first: int, second: int, same: bool) -> str:
+    """Every op on one of two agents."""
+    assert 0 <= first <= 3
+    assert 0 <= second <= 3
+    assert stands(two(first, second, same))
+    before = two(first, second, same)
+    for op in ops(0, "a"):
+        assert not list(wrong(before, apply(before, op)))
+    return "one id" if same else "two ids"
+
+
+def steps_of_two(first: int, second: int, same: bool) -> str:
+    """Every step that one of two agents can take."""
+    assert 0 <= first <= 3
+    assert 0 <= second <= 3
+    assert stands(two(first, second, same))
+    before = two(first, second, same)
+    for step in enabled(before):
+        assert not list(wrong(before, fire(before, step)))
+    return "one id" if same else "two ids"
