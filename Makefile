@@ -132,6 +132,10 @@ PLUG_INS := cordis-python cordispy cordis-ouroboros deepseek-cordis pi-cordis-py
 bench: $(DEV) backends ## Measure the kit and the reference beside their peers (ARGS=--quick for a look)
 	@$(BIN)/python -m bench $(ARGS)
 
+.PHONY: spin
+spin: $(DEV) ## Have SPIN search the small core too, and compare (needs the programs spin and gcc)
+	@$(BIN)/python -m tests.spin
+
 # --- upkeep ---------------------------------------------------------------------------------------
 
 # Compiled with the oldest Python that we support; `make test-all` shows that the locks fit the others.
