@@ -12,7 +12,7 @@ from probate_model.machine import apply, enabled, fire
 from probate_model.world import Driver, Teardown, World
 from tests.proofs.worlds import Shape, agent, breaches, ops, world, wrong
 
-DRIVERS = (Driver.PARKED, Driver.MODEL, Driver.FLUSHING, Driver.EXITED)
+DRIVERS = (Driver.PARKED, Driver.MODEL, Driver.EXITED)
 PAIRED = (
     Shape(Driver.PARKED, Status.IDLE, Teardown.NONE, queued=1),
     Shape(Driver.MODEL, Status.DISPOSED, Teardown.STOPPED, armed=True),
@@ -24,8 +24,8 @@ PAIRED = (
 def one(driver: int, teardown: int, armed: bool, queued: bool) -> World:
     """Build a world of one agent."""
     place, stage = DRIVERS[driver], Teardown(teardown)
-    busy = place in (Driver.MODEL, Driver.FLUSHING)
-    status = Status.DISPOSED if stage > Teardown.ASKED else Status.RUNNING if busy else Status.IDLE
+    status = Status.RUNNING if place is Driver.MODEL else Status.IDLE
+    status = Status.DISPOSED if stage > Teardown.ASKED else status
     entered = stage < Teardown.DETACHED
     shape = Shape(place, status, stage, entered, armed, queued=1 if queued else 0)
     return world(agent(0, "a", shape), entered=(entered,))
@@ -45,7 +45,7 @@ def stands(of: World) -> bool:
 
 def ops_of_one(driver: int, teardown: int, armed: bool, queued: bool) -> str:
     """Every op on the one agent there is."""
-    assert 0 <= driver <= 3
+    assert 0 <= driver <= 2
     assert 0 <= teardown <= 5
     assert stands(one(driver, teardown, armed, queued))
     before = one(driver, teardown, armed, queued)
@@ -56,7 +56,7 @@ def ops_of_one(driver: int, teardown: int, armed: bool, queued: bool) -> str:
 
 def steps_of_one(driver: int, teardown: int, armed: bool, queued: bool) -> str:
     """Every step that the one agent there is can take."""
-    assert 0 <= driver <= 3
+    assert 0 <= driver <= 2
     assert 0 <= teardown <= 5
     assert stands(one(driver, teardown, armed, queued))
     before = one(driver, teardown, armed, queued)

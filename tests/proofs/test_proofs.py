@@ -203,8 +203,7 @@ CASES = [
         {
             "PARKED": (0, 0, False, True),
             "MODEL": (1, 2, True, True),
-            "FLUSHING": (2, 0, False, False),
-            "EXITED": (3, 5, False, False),
+            "EXITED": (2, 5, False, False),
         },
     ),
     Case(
@@ -212,7 +211,7 @@ CASES = [
         decisions,
         "detach",
         _detach_none,
-        {"steps": (0, 0, False, True), "rests": (3, 5, False, False)},
+        {"steps": (0, 0, False, True), "rests": (2, 5, False, False)},
     ),
     Case(
         inductive.ops_of_two,
