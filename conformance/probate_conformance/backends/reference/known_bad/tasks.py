@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Final
 
 from probate_conformance.backends.reference.known_bad.patching import Patches
 from probate_conformance.backends.reference.known_bad.variant import Family
+from probate_reference.agent import Agent
+from probate_reference.registry import AgentRegistry
+from probate_reference.session import Session, SessionStore
 from probate_reference.tasks import executor
 from probate_reference.tools import bash
 
@@ -197,3 +201,48 @@ def _(patches: Patches) -> None:
             if not known or not may_access(self._executor.owner_of(task_id), _token(context)):""",
         ),
     )
+
+
+@TASKS.variant(
+    "agents-have-an-id-of-their-own",
+    "E10",
+    "CREATE-12",
+    "Agents have an id beside their session's; only the former is unique, and notices find their way by the latter.",
+)
+def _(patches: Patches) -> None:
+    # Whoever is there already is seen at the door. Two that come at once each get an agent's id, and share a session.
+    patches.edit(
+        AgentRegistry,
+        "_enter",
+        ("if agent.id in self._entries:", "if _free(self._entries, agent.id) in self._entries:"),
+        ("self._entries[agent.id] = ", "self._entries[_free(self._entries, agent.id)] = "),
+        _free=_free,
+    )
+    patches.edit(
+        SessionStore,
+        "_enter",
+        ("if session.id in self._sessions:", "if _free(self._sessions, session.id) in self._sessions:"),
+        ("self._sessions[session.id] = ", "self._sessions[_free(self._sessions, session.id)] = "),
+        _free=_free,
+    )
+
+    def leave(self: AgentRegistry, agent: Agent) -> bool:
+        key = next((key for key, (one, _) in self._entries.items() if one is agent), None)
+        return key is not None and self._entries.pop(key) is not None
+
+    def retire(self: SessionStore, session: Session) -> bool:
+        key = next((key for key, one in self._sessions.items() if one is session), None)
+        if key is None:
+            return False
+        del self._sessions[key]
+        session._live = False
+        return True
+
+    patches.replace(AgentRegistry, "_detach", leave)
+    patches.replace(SessionStore, "_detach", retire)
+
+
+def _free(table: Container[str], name: str) -> str:
+    while name in table:
+        name += "'"
+    return name
