@@ -117,17 +117,6 @@ backends: $(DEV) ## Install the foreign runtimes that the tests drive
 	@$(BIN)/probate backends install ph-core || [ $$? -eq 5 ] # it needs a Python that may not be here
 	@$(BIN)/python -m tests.peers.install
 
-.PHONY: reports
-reports: $(DEV) ## Check the foreign plug-in runtimes, and write docs/backends/ anew
-	@for name in $(PLUG_INS); do \
-		$(BIN)/probate backends install $$name || { [ $$? -eq 5 ] && continue; exit 1; }; \
-		$(BIN)/probate check $$name --profile fibers --cases 15 -j 1 --no-color --cases-dir build/cases \
-			> build/report.txt; [ $$? -lt 4 ] || exit 1; \
-		tail -n +3 build/report.txt | sed 's/build.cases/cases/' > docs/backends/$$name.txt; \
-	done
-
-PLUG_INS := cordis-python cordispy cordis-ouroboros deepseek-cordis pi-cordis-py cordis-port pycardia python-cordis anvilcore
-
 .PHONY: bench
 bench: $(DEV) backends ## Measure the kit and the reference beside their peers (ARGS=--quick for a look)
 	@$(BIN)/python -m bench $(ARGS)
@@ -160,6 +149,14 @@ docs: $(RUN) ## Write the generated pages and pictures of docs/ anew
 .PHONY: reports
 reports: $(DEV) ## Check the foreign backends that have no report in build/reports/, and write docs/backends/ (ARGS=CASES)
 	@$(BIN)/python -m probate_conformance.docs.backends build/reports docs/backends $(ARGS)
+	@for name in $(PLUG_INS); do \
+		$(BIN)/probate backends install $$name || { [ $$? -eq 5 ] && continue; exit 1; }; \
+		$(BIN)/probate check $$name --profile fibers --cases 15 -j 1 --no-color --cases-dir build/cases \
+			> build/report.txt; [ $$? -lt 4 ] || exit 1; \
+		tail -n +3 build/report.txt | sed 's/build.cases/cases/' > docs/backends/$$name.txt; \
+	done
+
+PLUG_INS := cordis-python cordispy cordis-ouroboros deepseek-cordis pi-cordis-py cordis-port pycardia python-cordis anvilcore
 
 .PHONY: clean
 clean: ## Remove environments, caches and builds

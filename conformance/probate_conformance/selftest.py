@@ -56,7 +56,7 @@ class Tried:
             return "survived"
         if self.clause != self.variant.clause:
             return "reported by another clause"
-        if self.passed is not None and self.passed < 0.5:
+        if self.passed is not None and self.passed < 0.5 and not self.variant.blunt:
             return "passes less than half of all traces"
         return None
 

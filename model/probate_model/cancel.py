@@ -29,6 +29,7 @@ from probate_model.world import Agent, Aside, Driver, Stage
 
 _REQUESTED = demand("CANCEL-01", edge="CANCEL-01", cause="CANCEL-11")
 _RETURNED = demand("CANCEL-09", outcome="CANCEL-09")
+_RETURNED_AFTER_SIGNAL = demand("CANCEL-09", edge="CANCEL-05", outcome="CANCEL-09")
 _DISCARDED = demand("CANCEL-03", count="INBOX-09", queue="INBOX-09", seq="TURN-13")
 _UNPARKED = demand("CANCEL-17", count="INBOX-09", queue="INBOX-09", seq="TURN-13")
 
@@ -38,13 +39,13 @@ def cancel(run: Run, op: Cancel) -> bool:
     agent = on_agent(run, op.agent)
     if agent is None:
         return False
-    request(run, agent, op.cause)
-    run.settled(op.label, CallReturned(), _RETURNED)
+    heard = request(run, agent, op.cause)
+    run.settled(op.label, CallReturned(), _RETURNED_AFTER_SIGNAL if heard else _RETURNED)
     return True
 
 
-def request(run: Run, agent: Agent, cause: Cause, due: Demand = _REQUESTED) -> None:
-    """Stop what is queued and what runs, on somebody's behalf."""
+def request(run: Run, agent: Agent, cause: Cause, due: Demand = _REQUESTED) -> bool:
+    """Stop what is queued and what runs, on somebody's behalf; tells whether a body in flight heard it."""
     label = agent.label
     _mark_window(run, agent)
     active = agent.armed
@@ -69,8 +70,7 @@ def request(run: Run, agent: Agent, cause: Cause, due: Demand = _REQUESTED) -> N
         run.silence(clause, agent, "agent/cancel-requested")
     if does.sweeps:
         _sweep(run, run[label], parked=parked)
-    if active:
-        signals.fire(run, label, StopCause(cause.value))
+    return active and signals.fire(run, label, StopCause(cause.value))
 
 
 def is_parked(agent: Agent) -> bool:

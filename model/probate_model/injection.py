@@ -17,11 +17,14 @@ from probate_model.alphabet.events import InboxQueue
 from probate_model.alphabet.events import Returned as CallReturned
 from probate_model.alphabet.names import Label, Text
 from probate_model.alphabet.ops import Inject
-from probate_model.clauses import demand
+from probate_model.clauses import Demand, demand
 from probate_model.references import on_agent
 from probate_model.run import Run
+from probate_model.world import Agent
 
 _ACCEPTED = demand("CALL-02")
+_JOINED = demand("CALL-02", edge="INJECT-01")
+_FLUSHED = demand("CALL-02", edge="INJECT-03")
 
 
 def inject(run: Run, op: Inject) -> bool:
@@ -32,8 +35,15 @@ def inject(run: Run, op: Inject) -> bool:
     label = agent.label
     if not inbox.refused(run, op.label, label, op.text):
         put(run, label, op.text)
-        run.settled(op.label, CallReturned(), _ACCEPTED)
+        run.settled(op.label, CallReturned(), _accepted(run, agent))
     return True
+
+
+def _accepted(run: Run, agent: Agent) -> Demand:
+    """Give what an injection may not return before, of an agent as it was."""
+    if run.edition.queue_events is QueueEvents.INBOX_RECORDS or agent.label in run.appending:
+        return _ACCEPTED
+    return _JOINED if agent.turn_open else _FLUSHED
 
 
 def put(run: Run, label: Label, text: Text, why: context.Why = context.INJECTED) -> None:

@@ -12,6 +12,7 @@ from probate_conformance.backends.reference import ReferenceBackend
 from probate_conformance.backends.reference.known_bad import VARIANTS, backend, patching
 from probate_conformance.backends.reference.known_bad.patching import NothingToChange, Patches
 from probate_conformance.checking import Checked, Plan, check
+from probate_model.alphabet.editions import EDITIONS
 from probate_model.clauses import CLAUSES
 from probate_reference import core, driver
 from probate_reference import lifecycle as lifecycles
@@ -66,7 +67,7 @@ def test_every_defect_is_found_and_named(name: str) -> None:
 def test_every_defect_breaks_a_clause_and_not_the_kit(name: str) -> None:
     checked = _check(backend(name), Plan(seed=1, cases=100, profile=VARIANTS[name].profile))
     assert not checked.troubles
-    assert sum(checked.failed.values()) * 2 <= checked.traces
+    assert VARIANTS[name].blunt or sum(checked.failed.values()) * 2 <= checked.traces
 
 
 @pytest.mark.parametrize("name", OF_ORDER)
@@ -89,6 +90,12 @@ def test_the_list_is_as_long_and_as_deep_as_asked_for() -> None:
     assert len(VARIANTS) >= 40
     assert sum(variant.needs in ("burst", "reaction", "gate") for variant in VARIANTS.values()) >= 10
     assert len(OF_ORDER) >= 2
+
+
+def test_every_clause_of_the_core_has_a_defect_of_its_own() -> None:
+    edition = EDITIONS["2026-06"]
+    clauses = {name for name, clause in CLAUSES.items() if clause.profile == "core" and clause.holds_in(edition)}
+    assert clauses <= {variant.clause for variant in VARIANTS.values()}
 
 
 def test_every_mutant_of_the_sheet_is_there_or_has_a_reason_not_to_be() -> None:

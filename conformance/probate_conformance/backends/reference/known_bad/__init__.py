@@ -6,11 +6,14 @@ from typing import Final
 
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.reference.known_bad.backend import KnownBadBackend
+from probate_conformance.backends.reference.known_bad.beginnings import BEGINNINGS
 from probate_conformance.backends.reference.known_bad.bridge import BRIDGE
 from probate_conformance.backends.reference.known_bad.cancel import CANCEL
 from probate_conformance.backends.reference.known_bad.fibers import FIBERS
+from probate_conformance.backends.reference.known_bad.inputs import INPUTS
 from probate_conformance.backends.reference.known_bad.owners import OWNERS
 from probate_conformance.backends.reference.known_bad.publication import PUBLICATION
+from probate_conformance.backends.reference.known_bad.records import RECORDS
 from probate_conformance.backends.reference.known_bad.registry import REGISTRY
 from probate_conformance.backends.reference.known_bad.selftesting import BUDGET, Result, selftest
 from probate_conformance.backends.reference.known_bad.sessions import SESSIONS
@@ -23,7 +26,21 @@ __all__ = ("BUDGET", "VARIANTS", "Result", "Variant", "backend", "selftest")
 
 VARIANTS: Final[dict[str, Variant]] = {
     variant.name: variant
-    for family in (CANCEL, TURNS, PUBLICATION, TEARDOWN, OWNERS, REGISTRY, FIBERS, SESSIONS, TASKS, BRIDGE)
+    for family in (
+        CANCEL,
+        INPUTS,
+        TURNS,
+        RECORDS,
+        BEGINNINGS,
+        PUBLICATION,
+        TEARDOWN,
+        OWNERS,
+        REGISTRY,
+        FIBERS,
+        SESSIONS,
+        TASKS,
+        BRIDGE,
+    )
     for variant in family.variants
 }
 

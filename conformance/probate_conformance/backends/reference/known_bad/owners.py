@@ -138,3 +138,27 @@ def _(patches: Patches) -> None:
 def _(patches: Patches) -> None:
     # Whoever has the object can use it.
     patches.edit(Provider, "_begin_creation", ("if not self.active:", "if False:"))
+
+
+@OWNERS.variant(
+    "provider-unload-returns-early",
+    "C24",
+    "OWNER-05",
+    "The provider's unload returns as soon as all of its agents were told to end.",
+)
+def _(patches: Patches) -> None:
+    # They will, soon enough.
+    patches.edit(
+        Incarnation,
+        "_end_members",
+        (
+            """
+            for member in members:
+                await member.join_end()
+            """,
+            """
+            for member in members if self._ended is not ProviderInactive else ():
+                await member.join_end()
+            """,
+        ),
+    )

@@ -8,11 +8,11 @@ from anyio import create_task_group
 
 from probate_conformance.backends.reference.known_bad.patching import Patches
 from probate_conformance.backends.reference.known_bad.variant import Family
-from probate_reference import creation, driver, owners, teardown
+from probate_reference import creation, driver, owners, teardown, turns
 from probate_reference.agent import Handle
 from probate_reference.calls import Call, returned
 from probate_reference.core import Core
-from probate_reference.events import AgentDisposed, SessionDisposed
+from probate_reference.events import AgentCreated, AgentDisposed, SessionDisposed
 from probate_reference.lifecycle import Lifecycle
 from probate_reference.owners import Incarnation
 from probate_reference.refusals import OwnerDisposed, ProviderInactive, Refusal
@@ -305,3 +305,62 @@ def _(patches: Patches) -> None:
             "self.turn.signal._cause = self.turn.signal._cause or AbortCause.DISPOSED",
         ),
     )
+
+
+@TEARDOWN.variant(
+    "disposed-turn-says-aborted",
+    "D2",
+    "DISPOSE-04",
+    "A turn that disposal has stopped ends as aborted, as if somebody had cancelled it.",
+    needs="gate",
+)
+def _(patches: Patches) -> None:
+    # Its signal has fired; why, nobody asks.
+    patches.edit(turns, "_reason", ("if core.disposed():", "if False:"))
+
+
+@TEARDOWN.variant(
+    "end-announced-as-a-beginning",
+    "L9",
+    "DISPOSE-06",
+    "The agent that is detached is announced once more as created.",
+    blunt=True,
+)
+def _(patches: Patches) -> None:
+    # Copied from where it is entered.
+    patches.edit(
+        teardown,
+        "_detach",
+        ("kernel.events._emit(AgentDisposed(agent))", "kernel.events._emit(AgentCreated(agent))"),
+        AgentCreated=AgentCreated,
+    )
+
+
+@TEARDOWN.variant(
+    "scope-unwinds-first",
+    "N9",
+    "DISPOSE-08",
+    "What belongs to an agent is cleaned up while the agent is still registered.",
+    blunt=True,
+)
+def _(patches: Patches) -> None:
+    # From the inside out. An agent that has had children is left alone, since their end would be reported first.
+    parents: set[Lifecycle] = set()
+    adopt = Lifecycle.adopt
+
+    def adopting(lifecycle: Lifecycle, child: Lifecycle) -> None:
+        parents.add(lifecycle)
+        adopt(lifecycle, child)
+
+    async def unwinding(lifecycle: Lifecycle) -> None:
+        core = lifecycle.core
+        core.exit_driver()
+        await core.drain_flushes()
+        if lifecycle.agent_announced and lifecycle not in parents:
+            await teardown._end_scope(lifecycle)
+        teardown._detach(lifecycle)
+        await teardown._end_scope(lifecycle)
+        lifecycle.finish()
+
+    patches.replace(Lifecycle, "adopt", adopting)
+    patches.replace(teardown, "unwind", unwinding)

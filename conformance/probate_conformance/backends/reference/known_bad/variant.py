@@ -36,13 +36,16 @@ class Variant:
     needs: Need
     plant: Plant
     profile: str = "core"
+    blunt: bool = False
+    """Whether it may fail nearly every trace: it is there so that its clause has one, and not to be hard to find."""
 
 
 class Family:
     """The variants of one file, all of one profile."""
 
-    def __init__(self, profile: str = "core") -> None:
+    def __init__(self, profile: str = "core", *, blunt: bool = False) -> None:
         self.profile = profile
+        self.blunt = blunt
         self.variants: list[Variant] = []
 
     def variant(
@@ -54,11 +57,14 @@ class Family:
         *,
         needs: Need = "",
         loops: tuple[Loop, ...] = BOTH,
+        blunt: bool = False,
     ) -> Callable[[Plant], Plant]:
         """Add the decorated function as a variant."""
 
         def add(plant: Plant) -> Plant:
-            self.variants.append(Variant(name, mutant, clause, says, loops, needs, plant, self.profile))
+            self.variants.append(
+                Variant(name, mutant, clause, says, loops, needs, plant, self.profile, blunt or self.blunt)
+            )
             return plant
 
         return add
