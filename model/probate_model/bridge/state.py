@@ -8,7 +8,7 @@ call would settle, ``BridgeRoom.takes`` takes it instead, and the bridge goes on
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from probate_model.alphabet.bridge import BridgeOp
 from probate_model.alphabet.events import HeardEvent, Settlement
@@ -17,6 +17,9 @@ from probate_model.alphabet.names import Label
 
 if TYPE_CHECKING:
     from probate_model.run import Run
+
+OWN: Final = "acp/"
+"""What the labels of the bridge's own calls begin with."""
 
 
 @plain
@@ -83,7 +86,7 @@ class Slot(NamedTuple):
     @property
     def rest(self) -> Label:
         """The call by which it waits for its agent to be at rest."""
-        return Label(f"{self.call}/rest")
+        return Label(f"{OWN}{self.call}/rest")
 
 
 class Session(NamedTuple):
@@ -108,7 +111,7 @@ class Session(NamedTuple):
     @property
     def end(self) -> Label:
         """The call by which the bridge waits for its agent's end."""
-        return Label(f"{self.label}/end")
+        return Label(f"{OWN}{self.label}/end")
 
 
 @plain
@@ -122,7 +125,7 @@ class Closing(IntEnum):
     DONE = 3
 
 
-UNLOAD = Label("acp/unload")
+UNLOAD: Final = Label(f"{OWN}unload")
 """The call by which the bridge waits for its owner's end."""
 
 

@@ -145,6 +145,15 @@ class _Watched(reference.Owner):
         self._made(id, creation)
         return creation
 
+    @property
+    def active(self) -> bool:
+        """Whether the owner may own something new."""
+        return self._owner.active
+
+    def load(self) -> None:
+        """Load the owner."""
+        self._owner.load()
+
     def unload(self) -> reference.Call[None]:
         """Unload the owner."""
         return self._owner.unload()
