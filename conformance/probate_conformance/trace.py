@@ -226,6 +226,8 @@ def faults(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
         for op in ops_of(item):
             if isinstance(item, React) and isinstance(op, Crash):
                 yield number, "a crash can't be in a reaction: nobody would go on with the dispatch"
+            if isinstance(item, React) and isinstance(op, BridgeOp):
+                yield number, f"{op.item} can't be in a reaction: clients hear of nothing but answers"
             if not isinstance(item, React) and THIS in _names(op):
                 yield number, "'this' means something only in a reaction"
             if isinstance(op, Send | Steer | Inject | Prompt) and op.text != BAD_TEXT:

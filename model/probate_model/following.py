@@ -15,7 +15,7 @@ from probate_model.alphabet.events import AgentEvent, Event, ScopeCleanup, Settl
 from probate_model.alphabet.names import Label
 from probate_model.alphabet.rooms import InRoom
 from probate_model.machine import Activity, Step, Walk, fire
-from probate_model.reduction import asks, timeless
+from probate_model.reduction import timeless
 from probate_model.run import Expected, Silence
 from probate_model.world import Agent, World
 
@@ -81,8 +81,7 @@ def _take(walk: Walk, event: Event, show: Show) -> Sequence[Expected]:
             if due is not None:
                 return show(walk.fire(Step("settlement", due)))
         steps = [step for step in walk.steps() if step.activity != "settlement"]
-        asked = asks(walk.rooms)
-        timeless_step = next((step for step in steps if timeless(walk.agents, step, walk.edition, asked=asked)), None)
+        timeless_step = next((step for step in steps if timeless(walk.agents, step, walk.edition, walk.rooms)), None)
         if timeless_step is not None:
             walk.fire(timeless_step)
             continue

@@ -92,6 +92,11 @@ for _room in ROOMS:
     _BEGINS.update(_room.begins)
 
 
+def room_of(inside: Inside) -> Room:
+    """Give the room that a step is of."""
+    return _ROOM_OF[inside.profile]
+
+
 class NotModelled(ValueError):
     """Raised for an op of a profile whose rules this model does not have."""
 

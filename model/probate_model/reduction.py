@@ -24,8 +24,8 @@ from probate_model.alphabet.events import Status
 from probate_model.alphabet.gates import FAIL
 from probate_model.alphabet.names import Label
 from probate_model.alphabet.ops import Setup
-from probate_model.machine import Step, enabled, fire
-from probate_model.rooms import Inside, Rooms
+from probate_model.machine import Step, enabled, fire, room_of
+from probate_model.rooms import NO_ROOMS, Inside, Rooms
 from probate_model.run import Silence
 from probate_model.world import Agent, Driver, Stage, Teardown, Unload, World
 
@@ -33,8 +33,7 @@ from probate_model.world import Agent, Driver, Stage, Teardown, Unload, World
 def hurry(world: World, silences: list[Silence]) -> World:
     """Take every step whose time makes no difference, until none is left."""
     while True:
-        asked = asks(world.rooms)
-        step = next((step for step in enabled(world) if timeless(world.agents, step, world.edition, asked=asked)), None)
+        step = next((step for step in enabled(world) if timeless(world.agents, step, world.edition, world.rooms)), None)
         if step is None:
             return world
         outcome = fire(world, step)
@@ -42,17 +41,19 @@ def hurry(world: World, silences: list[Silence]) -> World:
         world = outcome.world
 
 
-def timeless(agents: Sequence[Agent], step: Step, edition: Edition, *, asked: bool = False) -> bool:
+def timeless(agents: Sequence[Agent], step: Step, edition: Edition, rooms: Rooms = NO_ROOMS) -> bool:
     """Tell whether it makes no difference when an enabled step happens.
 
-    :param asked: whether somebody is about to look at what is stored, so that it matters when a flush has ended
+    When somebody is about to look at what is stored, it matters when a flush has ended.
     """
-    if step.activity == "settlement" or isinstance(step.subject, Inside):
+    if step.activity == "settlement":
         return False
+    if isinstance(step.subject, Inside):
+        return room_of(step.subject).timeless(rooms, step.subject.what)
     if isinstance(step.subject, Unload):
         return _unload_is_timeless(agents, step.subject)
     agent = next(agent for agent in agents if agent.label == step.subject)
-    if asked and step.activity in ("driver", "flush"):
+    if step.activity in ("driver", "flush") and asks(rooms):
         return False
     match step.activity:
         case "creation":

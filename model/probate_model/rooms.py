@@ -102,3 +102,5 @@ class Room(NamedTuple):
     """Tells whether something waits at one of its gates."""
     bind: Callable[[Rooms], Rooms]
     """Lets what has returned be named from here on: what a settle does at its end."""
+    timeless: Callable[[Rooms, Any], bool] = lambda _rooms, _what: False
+    """Tells whether it makes no difference when one of these runs."""

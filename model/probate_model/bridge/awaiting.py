@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from probate_model.alphabet.events import Settlement
 from probate_model.alphabet.names import Label
-from probate_model.bridge import connections, prompts
+from probate_model.bridge import connections
 from probate_model.bridge.access import connection_of, put, put_session, room_of
-from probate_model.bridge.state import OWN, UNLOAD, Closing, Holding
+from probate_model.bridge.state import UNLOAD, Closing, Holding
 from probate_model.run import Run
 
 
@@ -22,9 +22,7 @@ def take(run: Run, call: Label, outcome: Settlement) -> bool:
             put_session(run, session._replace(over=True))
             if call in connection_of(run, session.connection).awaited:
                 connections.ended(run, session.connection, call)
-        elif session.slot is not None and call == session.slot.rest:
-            prompts.rested(run, session.label)
         else:
             continue
         return True
-    return call.startswith(OWN)  # by now nobody waits for it any more
+    return False

@@ -7,7 +7,7 @@ teardown, which wait for nothing; or the rest of its agent, which says that the 
 
 from __future__ import annotations
 
-from probate_model import cancel, idle, inbox
+from probate_model import cancel, inbox
 from probate_model.alphabet.bridge import Prompt, StopReason
 from probate_model.alphabet.events import (
     HeardEvent,
@@ -26,11 +26,11 @@ from probate_model.alphabet.names import BAD_TEXT, Label
 from probate_model.alphabet.ops import Cause
 from probate_model.alphabet.refusals import Refusal, code
 from probate_model.bridge.access import find_session, put_session, session_of
-from probate_model.bridge.state import Holding, Session, Slot, Watch
+from probate_model.bridge.state import Holding, Session, Slot
 from probate_model.clauses import demand
 from probate_model.run import Run
 from probate_model.windows import BridgeWindow
-from probate_model.world import Driver
+from probate_model.world import Agent, Driver
 
 _CANCELLED = Returned(Label(StopReason.CANCELLED))
 _STOPS: dict[TurnOutcome, Settlement] = {
@@ -55,7 +55,7 @@ def take(run: Run, op: Prompt) -> None:
         return
     if run[session.label].turn_open:
         run.mark("window", BridgeWindow.PROMPT_IN_TURN)
-    put_session(run, session._replace(slot=Slot(op.label)))
+    put_session(run, session._replace(slot=Slot(op.label, op.text)))
     inbox.accept(run, session.label, op.text)
 
 
@@ -114,32 +114,18 @@ def _settle(run: Run, label: Label, outcome: Settlement, clause: str) -> None:
     if slot is None:
         return
     put_session(run, session._replace(slot=None))
-    idle.forget(run, label, slot.rest)
     run.owe(slot.call, outcome, clause)
 
 
 # Rest.
 
 
-def can_advance(slot: Slot) -> bool:
-    """Tell whether a prompt has something to do."""
-    return slot.watch is not Watch.WAITING
+def has_vanished(agent: Agent, slot: Slot) -> bool:
+    """Tell whether a prompt is gone that never had a turn, with its agent at rest."""
+    pending = (agent.prompt, *agent.claimed, *agent.queued, *agent.steering)
+    return slot.turn is None and agent.status is not Status.RUNNING and slot.text not in pending
 
 
-def advance(run: Run, label: Label) -> None:
-    """Begin to wait for the agent's rest, or settle when that has come."""
-    session = session_of(run, label)
-    slot = session.slot
-    assert slot is not None
-    if slot.watch is Watch.RESTED:
-        break_off(run, label, "BRIDGE-07")
-    else:
-        put_session(run, session._replace(slot=slot._replace(watch=Watch.WAITING)))
-        idle.wait(run, run[label], slot.rest)
-
-
-def rested(run: Run, label: Label) -> None:
-    """Note that the agent of a session is at rest."""
-    session = session_of(run, label)
-    if session.slot is not None:
-        put_session(run, session._replace(slot=session.slot._replace(watch=Watch.RESTED)))
+def rest(run: Run, label: Label) -> None:
+    """Settle a prompt that is gone."""
+    break_off(run, label, "BRIDGE-07")

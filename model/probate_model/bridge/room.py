@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 from probate_model.alphabet import bridge as alphabet
+from probate_model.alphabet.events import Raised
 from probate_model.alphabet.names import Label
 from probate_model.bridge import connections, prompts, sessions
 from probate_model.bridge.access import session_of
@@ -26,7 +27,6 @@ class BridgeStep(NamedTuple):
 
 
 def _steps(rooms: Rooms, agents: Sequence[Agent]) -> list[BridgeStep]:
-    del agents
     room = rooms.bridge
     if room is None:
         return []
@@ -39,8 +39,10 @@ def _steps(rooms: Rooms, agents: Sequence[Agent]) -> list[BridgeStep]:
     for session in room.sessions:
         if sessions.can_advance(session):
             steps.append(BridgeStep("session", session.label))
-        if session.slot is not None and prompts.can_advance(session.slot):
-            steps.append(BridgeStep("prompt", session.label))
+        if session.slot is not None and session.slot.turn is None:
+            agent = next(agent for agent in agents if agent.label == session.label)
+            if prompts.has_vanished(agent, session.slot):
+                steps.append(BridgeStep("prompt", session.label))
     steps += [BridgeStep("end", one.label) for one in room.connections if connections.can_advance(room, one)]
     if connections.bridge_can_end(room):
         steps.append(BridgeStep("close", Label("acp")))
@@ -54,11 +56,21 @@ def _fire(run: Run, step: BridgeStep) -> None:
         case "session":
             sessions.advance(run, session_of(run, step.label))
         case "prompt":
-            prompts.advance(run, step.label)
+            prompts.rest(run, step.label)
         case "end":
             connections.advance(run, step.label)
         case "close":
             connections.end_bridge(run)
+
+
+def _is_timeless(rooms: Rooms, step: BridgeStep) -> bool:
+    """Tell whether a step does nothing but let something settle, which may always settle later."""
+    room = rooms.bridge
+    assert room is not None
+    if step.activity != "session":
+        return step.activity in ("end", "close")
+    session = next(one for one in room.sessions if one.label == step.label)
+    return session.over or isinstance(session.outcome, Raised)
 
 
 def _bind(rooms: Rooms) -> Rooms:
@@ -86,5 +98,6 @@ ROOM: Final = Room(
     release=lambda _run, _gate, _outcome: False,
     waits=lambda _rooms, _gate: False,
     bind=_bind,
+    timeless=_is_timeless,
 )
 """The room."""

@@ -1,7 +1,7 @@
 """What profile ``bridge`` adds to a world: connections, sessions, and at most one prompt for each.
 
-What was closed stays as what can be named. What the bridge itself waits for in the core (a creation, an agent at rest,
-the end of an agent or of its owner) is a call of the core as any other, under a label of the bridge's own; when such a
+What was closed stays as what can be named. What the bridge itself waits for in the core (a creation, the
+end of an agent or of its owner) is a call of the core as any other, under a label of the bridge's own; when such a
 call would settle, ``BridgeRoom.takes`` takes it instead, and the bridge goes on in a step of its own.
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from probate_model.alphabet.bridge import BridgeOp
 from probate_model.alphabet.events import HeardEvent, Settlement
 from probate_model.alphabet.members import plain
-from probate_model.alphabet.names import Label
+from probate_model.alphabet.names import Label, Text
 
 if TYPE_CHECKING:
     from probate_model.run import Run
@@ -66,27 +66,13 @@ class Holding(IntEnum):
     GONE = 5
 
 
-@plain
-class Watch(IntEnum):
-    """Whether a prompt waits for its agent to be at rest."""
-
-    NOT_YET = 0
-    WAITING = 1
-    RESTED = 2
-
-
 class Slot(NamedTuple):
     """A prompt that is in flight."""
 
     call: Label
+    text: Text
     turn: int | None = None
     """Its own turn, once that has begun."""
-    watch: Watch = Watch.NOT_YET
-
-    @property
-    def rest(self) -> Label:
-        """The call by which it waits for its agent to be at rest."""
-        return Label(f"{OWN}{self.call}/rest")
 
 
 class Session(NamedTuple):
