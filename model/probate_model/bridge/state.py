@@ -120,6 +120,7 @@ class BridgeRoom(NamedTuple):
 
     connections: tuple[Connection, ...] = ()
     sessions: tuple[Session, ...] = ()
+    """In the order in which they were asked for; those that were installed come after, in the order of that."""
     closing: Closing = Closing.NO
     closers: tuple[Label, ...] = ()
 
