@@ -78,7 +78,6 @@ def close(run: Run, op: CloseSession) -> None:
     if session.holding is not Holding.HELD:
         run.owe(op.label, Raised(code(Refusal.UNKNOWN_SESSION)), "BRIDGE-09")
         return
-    prompts.cancel_session(run, op.session)
-    session = session_of(run, op.session)
-    put_session(run, session._replace(holding=Holding.CLOSING, closer=op.label))
+    prompts.break_off(run, op.session, "BRIDGE-11")
+    put_session(run, session_of(run, op.session)._replace(holding=Holding.CLOSING, closer=op.label))
     teardown.join(run, op.session, session.end, ENDED)

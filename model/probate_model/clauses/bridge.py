@@ -73,7 +73,7 @@ _clause(
 )
 _clause(
     "BRIDGE-08",
-    "A session that its client closes is cancelled, its agent ends, and then the close is answered.",
+    "A close of a session is answered when its agent has ended, and not before.",
     "Closed means gone: the id is free when the client hears of it.",
     "decision 50",
     "settled",
@@ -104,7 +104,7 @@ _clause(
 # The end.
 _clause(
     "BRIDGE-11",
-    "A prompt in flight is answered as cancelled as soon as its connection is closed.",
+    "A prompt in flight is answered as cancelled as soon as its session or its connection is closed.",
     "A client that has only ended its output still reads.",
     "sheet J.2 quiesce; J1; L29; T22",
     "settled",

@@ -233,13 +233,13 @@ class Peer:
             except (BrokenResourceError, ClosedResourceError, OSError):
                 return CloseCause.BROKEN
             for line in self._lines.feed(data):
+                if self._cause is not None:
+                    return self._cause
                 if isinstance(line, TooLong):
                     says = f"the line is longer than {line.limit} bytes"
                     self._refuse(Malformed(RpcError(ErrorCode.PARSE_ERROR, says), says), self._put)
                 else:
                     self._read_line(line)
-                if self._cause is not None:
-                    return self._cause
 
     def _read_line(self, line: bytes) -> None:
         if not line.strip():
