@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import anyio.lowlevel
-
 from probate_conformance.backends.reference.known_bad.patching import Patches
 from probate_conformance.backends.reference.known_bad.variant import Family
 from probate_reference.acp.bridge import Bridge
@@ -34,20 +32,6 @@ def _(patches: Patches) -> None:
         session._break_off()
 
     patches.replace(Session, "cancel", cancel)
-
-
-@BRIDGE.variant(
-    "injection-settles-the-prompt",
-    "M96",
-    "BRIDGE-03",
-    "The first turn after a prompt is taken for its own, whatever opened it.",
-    needs="burst",
-)
-def _(patches: Patches) -> None:
-    # A turn is a turn.
-    patches.edit(
-        Prompt, "hear", ("if self.turn is None and record.trigger is TurnTrigger.MESSAGE:", "if self.turn is None:")
-    )
 
 
 @BRIDGE.variant(
@@ -131,29 +115,6 @@ def _(patches: Patches) -> None:
 
 
 @BRIDGE.variant(
-    "cancel-touches-all-sessions",
-    "M103",
-    "CANCEL-01",
-    "A cancel of one session cancels every session of the client.",
-)
-def _(patches: Patches) -> None:
-    # The client has had enough.
-    patches.edit(
-        Connection,
-        "_notification",
-        (
-            "        session.cancel()",
-            """
-                    for one in self._sessions.values():
-                        one.agent.cancel(CancelCause.USER)
-                    session.cancel()
-            """,
-        ),
-        CancelCause=CancelCause,
-    )
-
-
-@BRIDGE.variant(
     "late-end-settles-the-next-prompt",
     "J12",
     "BRIDGE-03",
@@ -195,15 +156,3 @@ def _(patches: Patches) -> None:
         "cancel",
         ("self.agent.cancel(CancelCause.USER)", "self.agent.cancel(CancelCause.PARENT)"),
     )
-
-
-@BRIDGE.variant(
-    "close-is-answered-at-once",
-    "decision 50",
-    "BRIDGE-08",
-    "A close is answered before the agent of the session has ended.",
-    needs="gate",
-)
-def _(patches: Patches) -> None:
-    # It has begun to end.
-    patches.edit(Connection, "_answer_close", ("await end", "await anyio.lowlevel.checkpoint()"), anyio=anyio)
