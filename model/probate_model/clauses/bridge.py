@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from probate_model.alphabet.editions import CancelRequest, DisposedStatus
 from probate_model.clauses.registry import Level, define
 
 _clause = partial(define, profile="bridge")
@@ -142,7 +143,9 @@ _clause(
     "To cancel it would leave it registered, with nobody who could ever end it.",
     "S1 4; sheet J.2 quiesce; J1; M99; L19",
     "agent/status",
+    choice="disposed_status",
     needs=("new_session", "disconnect"),
+    under=(DisposedStatus.YES,),
 )
 _clause(
     "BRIDGE-16",
@@ -150,5 +153,7 @@ _clause(
     "The cause is in the log for good; and other sessions have other users.",
     "S1 4; sheet J.2 session/cancel; J8, J13; M103; decision 50",
     "agent/cancel-requested",
+    choice="cancel_requested",
     needs=("cancel_session",),
+    under=(CancelRequest.ANNOUNCED,),
 )
