@@ -76,7 +76,7 @@ _clause(
     "BRIDGE-08",
     "A close of a session is answered when its agent has ended, and not before.",
     "Closed means gone: the id is free when the client hears of it.",
-    "decision 50",
+    "sheet J.2 quiesce; decision 50",
     "settled",
     level=Level.SHOULD,
     needs=("close_session",),
