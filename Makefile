@@ -85,13 +85,16 @@ lint: $(DEV) ## Check style, types and the walls between the packages
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
+# Many tests wait for a child of theirs, so there is one worker more than a small machine has processors.
+WORKERS = 3
+
 .PHONY: pytest
 pytest: $(DEV)
-	$(BIN)/python -m pytest -m "not slow" --cov --cov-report=term $(ARGS)
+	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist worksteal --cov --cov-report=term $(ARGS)
 
 .PHONY: pytest-all
 pytest-all: $(DEV)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 .PHONY: test-all
 test-all: ## Run all tests, slow ones too, on each supported Python found here
