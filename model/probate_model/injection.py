@@ -12,7 +12,7 @@ for the next step like steering, and differs from steering only in that it wakes
 from __future__ import annotations
 
 from probate_model import context, inbox, log
-from probate_model.alphabet.editions import QueueEvents
+from probate_model.alphabet.editions import ClosingFlush, QueueEvents
 from probate_model.alphabet.events import InboxQueue
 from probate_model.alphabet.events import Returned as CallReturned
 from probate_model.alphabet.names import Label, Text
@@ -25,6 +25,7 @@ from probate_model.world import Agent
 _ACCEPTED = demand("CALL-02")
 _JOINED = demand("CALL-02", edge="INJECT-01")
 _FLUSHED = demand("CALL-02", edge="INJECT-03")
+_LOGGED = demand("CALL-02", edge="INJECT-02")
 
 
 def inject(run: Run, op: Inject) -> bool:
@@ -43,7 +44,9 @@ def _accepted(run: Run, agent: Agent) -> Demand:
     """Give what an injection may not return before, of an agent as it was."""
     if run.edition.queue_events is QueueEvents.INBOX_RECORDS or agent.label in run.appending:
         return _ACCEPTED
-    return _JOINED if agent.turn_open else _FLUSHED
+    if agent.turn_open:
+        return _JOINED
+    return _FLUSHED if run.edition.closing_flush is ClosingFlush.IN_TURN else _LOGGED
 
 
 def put(run: Run, label: Label, text: Text, why: context.Why = context.INJECTED) -> None:

@@ -16,7 +16,10 @@ from probate_model.alphabet.editions import CHOICES, EDITION_2026_06, EDITIONS, 
 from probate_model.clauses import CLAUSES
 from probate_model.worlds import EVERYTHING
 
-CORE = [name for name in CHOICES if name not in VARIATIONS]
+ELSEWHERE = (*VARIATIONS, "fence")
+"""The choices of other profiles: what may be declared is of fibers, and the fence is of tasks."""
+
+CORE = [name for name in CHOICES if name not in ELSEWHERE]
 """The choices that are about the core."""
 
 NO_SAY = {

@@ -13,6 +13,7 @@ from probate_conformance.trace import EVENT_CLASSES, MODELLED_PROFILES, ops_of
 from probate_conformance.view import claimed_clauses, view_of
 from probate_model.alphabet.editions import EDITIONS
 from probate_model.alphabet.events import Listed, Settled, Snapshot, Status
+from probate_model.alphabet.fibers import ROOT, Plug
 from probate_model.alphabet.gates import GateKind
 from probate_model.alphabet.items import Hold, Open, Plan, React, Reject, Release, Throw
 from probate_model.alphabet.ops import ByAgent, Create, CreationSignal, Op, Setup
@@ -105,6 +106,9 @@ def features_of(items: list[object]) -> set[str]:
                 found |= {"cleanup"} if item.cleanup else set()
                 found |= {"signal"} if item.signal is not CreationSignal.NONE else set()
                 found |= {"by-agent"} if isinstance(item.by, ByAgent) else set()
+            case Plug():
+                found |= {"services"} if item.inject or item.provides else set()
+                found |= {"children"} if item.parent != ROOT else set()
             case _:
                 pass
     return found
@@ -112,8 +116,10 @@ def features_of(items: list[object]) -> set[str]:
 
 @pytest.mark.parametrize("feature", FEATURES)
 def test_a_feature_that_is_not_claimed_is_not_generated(feature: str) -> None:
+    profile = "fibers" if feature in ("services", "children") else "core"
+
     def used(palette: Palette) -> set[str]:
-        return features_of([item for number in range(30) for item in generate(1, number, palette).items])
+        return features_of([item for number in range(30) for item in generate(1, number, palette, profile).items])
 
     assert feature in used(Palette())
     assert feature not in used(Palette.of(Unclaimed(features=(feature,))))
