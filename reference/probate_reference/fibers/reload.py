@@ -22,8 +22,8 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import AsyncIterable, AsyncIterator, Iterable
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterable, Iterable
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -140,7 +140,14 @@ class Reloader:
         :param changes: sets of changes; those that ``watchfiles`` sees in the folder if none are given
         :raises RuntimeError: if ``watchfiles`` is needed and not installed
         """
-        async for seen in _watched(self._folder) if changes is None else changes:
+        if changes is not None:
+            await self._follow(changes, task_status)
+            return
+        async with aclosing(_watched(self._folder)) as watched:
+            await self._follow(watched, task_status)
+
+    async def _follow(self, changes: AsyncIterable[Changes], task_status: TaskStatus[None]) -> None:
+        async for seen in changes:
             task_status.started()
             task_status = TASK_STATUS_IGNORED
             try:
@@ -225,11 +232,12 @@ def _used_by(module: ModuleType) -> set[str]:
     return used
 
 
-async def _watched(folder: Path) -> AsyncIterator[Changes]:
+async def _watched(folder: Path) -> AsyncGenerator[Changes, None]:
     """Yield sets of changes in a folder; the first is empty, and says that it is watched."""
     try:
         from watchfiles import awatch  # noqa: PLC0415 - needed by those who watch only
     except ImportError:
         raise RuntimeError("to watch files, install the extra that brings a watcher: probate[reload]") from None
-    async for changes in awatch(folder, yield_on_timeout=True, rust_timeout=100):
-        yield changes
+    async with aclosing(awatch(folder, yield_on_timeout=True, rust_timeout=100)) as watched:
+        async for changes in watched:
+            yield changes

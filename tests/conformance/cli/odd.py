@@ -194,7 +194,7 @@ def with_manifest(**changes: Any) -> ModelBackend:
 
 
 def other_profile() -> ModelBackend:
-    return with_manifest(profiles=("tasks",))
+    return with_manifest(profiles=("acp",))
 
 
 def other_edition() -> ModelBackend:

@@ -17,7 +17,7 @@ from .conftest import ODD, Probate
         (["check", "bad:nothing"], "unknown known-bad backend 'nothing'"),
         (["check", "bad:pre-run-cancel-forgets-waiters@gevent"], "unknown loop 'gevent'\n  known are asyncio, trio"),
         (["check", "--profile", "cor"], "unknown profile 'cor'\n  did you mean 'core'?"),
-        (["check", "--profile", "bridge"], "profile 'bridge' is known, but its rules are not modelled yet"),
+        (["check", "--profile", "acp"], "profile 'acp' is known, but its rules are not modelled yet"),
         (["check", "--edition", "2025"], "unknown edition '2025'"),
         (["explain", "DISPOSE-8"], "unknown clause 'DISPOSE-8'\n  did you mean 'DISPOSE-08'?"),
         (["schema", "tarce"], "unknown schema 'tarce'\n  did you mean 'trace'?"),

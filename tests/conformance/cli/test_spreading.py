@@ -19,7 +19,7 @@ from .conftest import ODD, Probate
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("reference", "reference-trio", "--cases", "40"),
+        ("reference", "reference-trio", "--cases", "20"),
         ("bad:marker-swallows-later-prompts", f"{ODD}:Forgetful", "--cases", "40", "-x"),
         (f"{ODD}:Forgetful", "--cases", "20", "--schedules", "2", "-v"),
         (f"{ODD}:Chatty", f"{ODD}:one_at_a_time", f"{ODD}:other_profile", "--cases", "20"),
