@@ -156,3 +156,14 @@ def _(patches: Patches) -> None:
         "cancel",
         ("self.agent.cancel(CancelCause.USER)", "self.agent.cancel(CancelCause.PARENT)"),
     )
+
+
+@BRIDGE.variant(
+    "vanished-prompt-never-answered",
+    "J16",
+    "BRIDGE-07",
+    "A prompt that somebody else has cancelled before its turn is never answered.",
+)
+def _(patches: Patches) -> None:
+    # Every prompt has a turn.
+    patches.edit(Prompt, "rest", ("self.cancel()", "return"))
