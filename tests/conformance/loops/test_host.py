@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import Iterator
 
 import pytest
 import trio
@@ -85,6 +86,15 @@ def test_keyboard_interrupt_leaves_no_loop_open(host: Host, seed: int | None) ->
     assert host.run(works) == host.name
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """See that an interrupt is heard, also where the tests were started by something that ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("seed", [None, 1])
 def test_interrupt_during_quiet_ends_the_run(host: Host, seed: int | None) -> None:
     async def main(host: Host) -> None:
