@@ -45,7 +45,10 @@ _ISOLATED = demand("EFFECT-10", edge="EFFECT-03", member="EFFECT-03")
 _NEXT = demand("EFFECT-03", edge="EFFECT-03", member="EFFECT-03")
 _DESPITE = demand("EFFECT-05", edge="EFFECT-03", member="EFFECT-03")
 _UNDONE = demand("EFFECT-06", edge="EFFECT-06", member="EFFECT-06")
-_BY_ITSELF = demand("EFFECT-07", edge="EFFECT-07", member="EFFECT-03")
+_BY_ITSELF = {
+    EffectDispose.JOINED: demand("EFFECT-07", member="EFFECT-03"),
+    EffectDispose.SINGLE_SHOT: demand("EFFECT-11", member="EFFECT-03"),
+}
 _LATE = demand("EFFECT-08", edge="EFFECT-08", member="EFFECT-03")
 
 
@@ -88,7 +91,7 @@ def end(run: Run, op: EndEffect) -> bool:
     effect = put_effect(run, effect._replace(asked=True, late=late, enders=(*effect.enders, op.label)))
     if effect.stage is Stage.SET_UP and not late:
         put_effect(run, effect._replace(stage=Stage.ENDING))
-        _call(run, op.effect, _BY_ITSELF)
+        _call(run, op.effect, _BY_ITSELF[run.edition.effect_dispose])
     return True
 
 
