@@ -16,6 +16,9 @@ from probate_model.alphabet.editions import CHOICES, EDITION_2026_06, EDITIONS, 
 from probate_model.clauses import CLAUSES
 from probate_model.worlds import EVERYTHING
 
+# Many runs through what other tests cover as well; tracing them would take more than twice as long.
+pytestmark = pytest.mark.no_cover
+
 ELSEWHERE = (*VARIATIONS, "fence")
 """The choices of other profiles: what may be declared is of fibers, and the fence is of tasks."""
 

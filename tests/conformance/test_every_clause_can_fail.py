@@ -56,6 +56,9 @@ from probate_model.run import Silence
 from probate_model.world import new_world
 from probate_model.worlds import Divergence, TooManyWorlds, Worlds
 
+# Many runs through what other tests cover as well; tracing them would take more than twice as long.
+pytestmark = pytest.mark.no_cover
+
 MOST_TRACES = 400
 LIES_OF_A_BURST = 12
 LOOKED_AT = (

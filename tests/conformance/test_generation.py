@@ -17,6 +17,9 @@ from probate_conformance.trace import dangling, dump, faults
 from probate_model.alphabet.items import Hold, Plan, React, Release, Settle
 from probate_model.world import new_world
 
+# Many runs through what other tests cover as well; tracing them would take more than twice as long.
+pytestmark = pytest.mark.no_cover
+
 DIGEST = "05396da24f88b7281b705a068a6d38f3388c85314743d4936558ed57d13edf25"
 """Of the first 50 traces of seed 1. It changes with the algorithm, and then every seed in every report means something
 else: say so in the changelog."""

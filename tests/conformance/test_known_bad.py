@@ -17,6 +17,9 @@ from probate_model.clauses import CLAUSES
 from probate_reference import core, driver
 from probate_reference import lifecycle as lifecycles
 
+# Many runs through what other tests cover as well; tracing them would take more than twice as long.
+pytestmark = pytest.mark.no_cover
+
 BURST = "pre-run-cancel-forgets-waiters"
 REACTION = "unannounced-agent-is-announced-as-disposed"
 SCHEDULE = "handle-detaches-side-by-side"

@@ -200,6 +200,7 @@ def test_all_that_windows_need_can_be_claimed() -> None:
     } <= names
 
 
+@pytest.mark.no_cover  # as the run of other tests, only longer
 def test_the_default_run_reaches_every_window_and_most_items_are_carried_out() -> None:
     """The first 1,000 traces of seed 0, on the model itself."""
     with ModelBackend() as backend:

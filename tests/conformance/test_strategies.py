@@ -25,6 +25,9 @@ from probate_model.alphabet.items import React, Settle
 from probate_model.alphabet.ops import Cancel
 from probate_model.clauses import CLAUSES
 
+# Many runs through what other tests cover as well; tracing them would take more than twice as long.
+pytestmark = pytest.mark.no_cover
+
 T = TypeVar("T")
 
 quickly = settings(max_examples=60, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -19,6 +19,9 @@ from probate_model.world import World, new_world
 from probate_model.worlds import Divergence, Worlds
 from tests.model.running import play_out
 
+# Many runs through what other tests cover as well; tracing them would take more than twice as long.
+pytestmark = pytest.mark.no_cover
+
 COMBINATIONS = 120
 
 

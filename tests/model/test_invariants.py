@@ -24,6 +24,9 @@ from probate_model.world import Aside, Driver, Stage, Teardown, Wait, World, new
 from tests.model.helpers import burst, events, playing
 from tests.model.running import play_out, play_trace, trace_of
 
+# Many runs through what other tests cover as well; tracing them would take more than twice as long.
+pytestmark = pytest.mark.no_cover
+
 TRACES = 500
 
 ANNOUNCEMENTS = ("session/created", "agent/created", "agent/session-start", "agent/disposed", "session/disposed")

@@ -27,6 +27,9 @@ from tests.model.mutations import MUTATIONS, Mutation
 from tests.model.running import Burst as Part
 from tests.model.running import Played, play_trace, trace_of
 
+# Many runs through what other tests cover as well; tracing them would take more than twice as long.
+pytestmark = pytest.mark.no_cover
+
 
 def replay(trace: Trace, parts: list[Part]) -> Examined:
     """Judge a trace as the kit does, on a backend that shows these parts, whatever it is told."""

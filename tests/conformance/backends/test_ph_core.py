@@ -32,6 +32,7 @@ def ph_core() -> Iterator[PhCoreBackend | None]:
         yield backend
 
 
+@pytest.mark.no_cover  # what explains its failures is covered by the tests of drift
 @pytest.mark.parametrize("edition", ["2026-06", "2026-08"])
 def test_each_trace_is_judged(ph_core: PhCoreBackend | None, edition: str) -> None:
     if ph_core is None:

@@ -58,8 +58,8 @@ def test_several_backends_are_compared_by_name() -> None:
 @pytest.fixture
 def reports(here: Probate) -> None:
     """A report of the model, and one of a backend that never answers a cancel."""
-    here("check", "model", "--cases", 20, "--report", "well.ndjson")
-    assert here("check", f"{ODD}:Forgetful", "--cases", 20, "--report", "ill.ndjson").code == 1
+    here("check", "model", "--cases", 5, "--report", "well.ndjson")
+    assert here("check", f"{ODD}:Forgetful", "--cases", 5, "--report", "ill.ndjson").code == 1
 
 
 def failed() -> list[str]:

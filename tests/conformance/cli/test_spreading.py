@@ -19,10 +19,11 @@ from .conftest import ODD, Probate
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("reference", "reference-trio", "--cases", "20"),
+        ("reference", "reference-trio", "--profile", "core", "--cases", "6"),
+        ("reference", "--profile", "tasks", "--cases", "6"),
         ("bad:marker-swallows-later-prompts", f"{ODD}:Forgetful", "--cases", "40", "-x"),
-        (f"{ODD}:Forgetful", "--cases", "20", "--schedules", "2", "-v"),
-        (f"{ODD}:Chatty", f"{ODD}:one_at_a_time", f"{ODD}:other_profile", "--cases", "20"),
+        (f"{ODD}:Forgetful", "--cases", "6", "--schedules", "2", "-v"),
+        (f"{ODD}:Chatty", f"{ODD}:one_at_a_time", f"{ODD}:other_profile", "--cases", "10"),
     ],
 )
 def test_the_report_is_the_same_for_any_number(probate: Probate, tmp_path: Path, arguments: tuple[str, ...]) -> None:

@@ -23,6 +23,9 @@ from probate_conformance.exploring.caching import CachedSpace
 from probate_conformance.exploring.plain import PlainSpace
 from probate_conformance.exploring.searching import search
 
+# Many runs through what other tests cover as well; tracing them would take more than twice as long.
+pytestmark = pytest.mark.no_cover
+
 LITTLE = Bound(
     "little",
     agents=1,

@@ -16,6 +16,9 @@ from probate_conformance.manifest import Manifest, Unclaimed
 from probate_conformance.trace import dangling, faults
 from probate_model.alphabet.items import Settle
 
+# Many runs through what other tests cover as well; tracing them would take more than twice as long.
+pytestmark = pytest.mark.no_cover
+
 BOUND, _ = TOURS["brief"]
 LITTLE = replace(BOUND, name="little", prompts=1, calls=0, holds=0, ops=frozenset({"create", "send", "dispose"}))
 
