@@ -22,9 +22,9 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from probate_conformance.lockstep import Drift, Examined, Exchange, search
+from probate_conformance.lockstep import Drift, Examined, Exchange
 from probate_conformance.trace import Trace
-from probate_model.alphabet.editions import CHOICES, Edition
+from probate_model.alphabet.editions import Edition, choices_of
 from probate_model.world import new_world
 from probate_model.worlds import Divergence, Reason, TooManyWorlds, View, Worlds
 
@@ -58,7 +58,7 @@ class Reading(NamedTuple):
         """
         examined.sought = True
         exchanges = examined.exchanges
-        free = [name for name in CHOICES if name not in {*trace.flipped, *self.kept, *examined.shown}]
+        free = [name for name in choices_of(trace.profile) if name not in {*trace.flipped, *self.kept, *examined.shown}]
         edition = trace.reading
         reached = _reach(trace, edition, view, exchanges)
         sizes = (1,) if divergence.clause in self.plain else (1, 2)
@@ -79,11 +79,20 @@ def _reach(trace: Trace, edition: Edition, view: View, exchanges: Sequence[Excha
     number = 0
     try:
         for exchange in exchanges:
-            advanced = search(worlds, exchange, Examined())
-            if isinstance(advanced, Divergence):
-                place = len(exchange.events) if advanced.position is None else advanced.position
-                return number, place, int(advanced.reason is Reason.SNAPSHOT)
-            worlds, number = advanced, number + 1
+            worlds = worlds.begin(exchange.sent)
+            for place, event in enumerate(exchange.events):
+                if view.event(event) is None:
+                    continue
+                advanced = worlds.accept(event)
+                if advanced is None:
+                    return number, place, 0
+                worlds, _ = advanced
+            if exchange.never_quiet:
+                return number, len(exchange.events), 0
+            rested = worlds.rest(exchange.snapshot)
+            if isinstance(rested, Divergence):
+                return number, len(exchange.events), int(rested.reason is Reason.SNAPSHOT)
+            worlds, number = rested, number + 1
     except TooManyWorlds:
         return -1, 0, 0
     return number, 0, 0

@@ -143,6 +143,19 @@ class Worlds:
         :return: the worlds that are possible then with what the event was expected as, or the divergence
         :raises TooManyWorlds: if more are possible than the bound allows
         """
+        advanced = self.accept(event)
+        if advanced is None:
+            shown = self.view.event(event)
+            return self._explain(event if shown is None else shown)
+        return advanced
+
+    def accept(self, event: Event) -> tuple[Worlds, Expected] | None:
+        """Advance by one observed event, as ``observe`` does; none if no run of the model explains it.
+
+        To put a divergence down to its clause costs many times what it costs to see that there is one.
+
+        :raises TooManyWorlds: if more are possible than the bound allows
+        """
         after: dict[Branch, Expected] = {}
         silences: list[Silence] = list(self.silences)
         shown = self.view.event(event)
@@ -153,7 +166,7 @@ class Worlds:
                 if len(after) > BOUND:
                     raise TooManyWorlds(len(after))
         if not after:
-            return self._explain(event if shown is None else shown)
+            return None
         kept = tuple(dict.fromkeys(silences))
         return Worlds(after, self.view, kept, reduced=self.reduced), next(iter(after.values()))
 

@@ -12,17 +12,14 @@ from probate_conformance.lockstep import Examined, Verdict, examine
 from probate_conformance.report import Report
 from probate_conformance.running import report_of
 from probate_conformance.trace import Trace, dump
-from probate_model.alphabet.editions import CHOICES, EDITION_2026_06, EDITIONS, VARIATIONS
+from probate_model.alphabet.editions import EDITION_2026_06, EDITIONS, choices_of
 from probate_model.clauses import CLAUSES
 from probate_model.worlds import EVERYTHING
 
 # Many runs through what other tests cover as well; tracing them would take more than twice as long.
 pytestmark = pytest.mark.no_cover
 
-ELSEWHERE = (*VARIATIONS, "fence")
-"""The choices of other profiles: what may be declared is of fibers, and the fence is of tasks."""
-
-CORE = [name for name in CHOICES if name not in ELSEWHERE]
+CORE = choices_of("core")
 """The choices that are about the core."""
 
 NO_SAY = {

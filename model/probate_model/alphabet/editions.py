@@ -295,6 +295,15 @@ VARIATIONS: Final = ("failing_member", "effect_dispose", "siblings")
 CHOICES: Final = tuple(field.name for field in fields(Edition) if field.name != "name")
 """The names of all choices, in order."""
 
+_OF_ROOMS: Final = {"fibers": VARIATIONS, "tasks": ("fence",)}
+"""The choices that are read in the room of one profile only."""
+
+
+def choices_of(profile: str) -> tuple[str, ...]:
+    """Give the names of the choices that can decide something in a profile: its own, and those about agents."""
+    elsewhere = {name for other, names in _OF_ROOMS.items() if other != profile for name in names}
+    return tuple(name for name in CHOICES if name not in elsewhere)
+
 
 @cache
 def _flipped(edition: Edition, names: frozenset[str]) -> Edition:
