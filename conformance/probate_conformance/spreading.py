@@ -6,7 +6,8 @@ never counted. Shrinking goes to whichever worker is free, and changes nothing b
 depend on how many workers there are, nor on how fast each is.
 
 A trace is run ahead with the reading of the contract that there is then. If another one has been learnt by the time
-that it is counted, and that may matter to it, it was run in vain and is run again; see ``drift``.
+that it is counted, and that may matter to it, it was run in vain and is run again; see ``drift``. So little is run
+ahead at first, and after each change.
 
 What a worker ends by stands at the number that it was to run next: it ends the run if the run comes to that.
 """
@@ -34,7 +35,7 @@ from probate_conformance.running import carry_out, entered, manifest_of, not_cla
 from probate_conformance.wire import Command, Reply
 
 STRETCH: Final = 16
-"""How many traces a worker is given at once."""
+"""How many traces a worker is given at once, when the reading of the contract has been the same for as many."""
 WORTH_IT: Final = 200
 """How many traces one process must have to run before it is worth its start."""
 MOST: Final = 4
@@ -136,6 +137,8 @@ class _Spread:
     to_shrink: deque[Case] = field(default_factory=deque, init=False)
     next: int = field(default=0, init=False)
     """The first number that was not handed out."""
+    steady: int = field(default=0, init=False)
+    """The number since which the contract is read as it is now."""
     again: int | None = field(default=None, init=False)
     """The number of a trace that has to be run again, since it was run in vain."""
 
@@ -182,7 +185,9 @@ class _Spread:
                 self._give(worker, Stretch(range(self.again, self.again + 1), self.tally.reading))
                 self.again = None
             elif not shrink_only and self.next < self.plan.runs:
-                start, self.next = self.next, min(self.next + STRETCH, self.plan.runs)
+                # A reading that has just changed may change again, and what is run ahead then is run in vain.
+                length = min(STRETCH, 1 + self.checked.traces - self.steady)
+                start, self.next = self.next, min(self.next + length, self.plan.runs)
                 self._give(worker, Stretch(range(start, self.next), self.tally.reading))
 
     def _give(self, worker: Worker, task: Task) -> None:
@@ -241,7 +246,7 @@ class _Spread:
     def _start_over(self) -> None:
         """Have all that was run ahead run again, now that the contract is read in another way."""
         self.ahead = {number: ran for number, ran in self.ahead.items() if isinstance(ran, ProbateError)}
-        self.next, self.again = self.checked.traces, None
+        self.next, self.again, self.steady = self.checked.traces, None, self.checked.traces
 
     def _shrinking(self) -> bool:
         """Tell whether there is still something to shrink, and note what."""

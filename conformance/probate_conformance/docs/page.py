@@ -8,6 +8,7 @@ from typing import Final
 
 from probate_conformance.docs import picture, tables
 from probate_conformance.docs.chapters import CHAPTERS, REST, Chapter
+from probate_conformance.docs.editions import editions
 from probate_conformance.docs.graphs import GRAPHS
 from probate_conformance.docs.traces import LIFE, Shown
 from probate_conformance.story import item_line
@@ -15,7 +16,7 @@ from probate_conformance.trace import dump
 from probate_model.alphabet.editions import EDITION_2026_06
 from probate_model.clauses import CLAUSES, Clause
 
-PAGE: Final = "contract.md"
+EDITIONS: Final = "editions.md"
 PICTURES: Final = "pictures"
 TRACES: Final = "traces"
 
@@ -95,7 +96,7 @@ _EDITIONS: Final = """\
 ## Where the contract has two readings
 
 A clause marked ◇ depends on an edition choice. The clauses and the pictures of this page are those of `{default}`, the
-default; `probate list` tells which editions can be checked.
+default; [editions.md](editions.md) has those of every edition side by side.
 """
 
 _ONWARDS: Final = """\
@@ -117,7 +118,9 @@ a table above. When all of them pass, `probate check` looks into the corners bet
 
 def files() -> dict[str, str]:
     """Give every file of the docs folder that is generated, by its path there."""
-    made = {PAGE: "\n".join(_page()) + "\n", f"{PICTURES}/legend.svg": picture.legend()}
+    pages = {tables.PAGE: _page(), EDITIONS: editions()}
+    made = {name: "\n".join(lines) + "\n" for name, lines in pages.items()}
+    made[f"{PICTURES}/legend.svg"] = picture.legend()
     made.update({f"{PICTURES}/{name}.svg": draw() for name, draw in GRAPHS.items()})
     for shown in all_shown():
         made[f"{PICTURES}/{shown.name}.svg"] = picture.draw(shown.scene, shown.title)

@@ -20,6 +20,9 @@ from probate_model.alphabet.ops import Op, Resume
 from probate_model.alphabet.refusals import Refusal
 from probate_model.clauses import CLAUSES, Clause
 
+PAGE: Final = "contract.md"
+"""The page that has a row for each clause."""
+
 _OTHER_PROFILES: Final = (Resume, GateKind.LOAD, Refusal.NO_PERSISTENCE, Refusal.NOT_FOUND)
 """What the alphabet has for other profiles than ``core``."""
 
@@ -120,21 +123,41 @@ def codes() -> Iterator[str]:
     )
 
 
-def choices() -> Iterator[str]:
-    """Give the table of the edition choices."""
+def choices(page: str = "") -> Iterator[str]:
+    """Give the table of the edition choices.
+
+    :param page: where the clauses are, if they are not on the same page
+    """
     edition = next(iter(EDITIONS.values()))
     rows = []
     for name in edition.choices():
-        links = [link(clause.id) for clause in CLAUSES.values() if clause.choice == name]
+        links = [link(clause.id, page) for clause in CLAUSES.values() if clause.choice == name]
         readings = [f"`{other.choices()[name]}`" for other in EDITIONS.values()]
         about = said_of(type(getattr(edition, name)))
         rows.append((f"`{name}`", about, *readings, ", ".join(links) or "none of its own"))
     yield from table(("choice", "what it decides", *(f"`{name}`" for name in EDITIONS), "clauses"), *rows)
 
 
-def link(clause: str) -> str:
-    """Give a link to the row of a clause."""
-    return f"[{clause}](#{clause.lower()})"
+def side_by_side(clauses: Iterable[Clause]) -> Iterator[str]:
+    """Give the table of some clauses with the editions beside each other: where each holds, and what decides that."""
+    rows = []
+    for clause in clauses:
+        marks = ("✓" if clause.holds_in(edition) else "" for edition in EDITIONS.values())
+        rows.append((link(clause.id, PAGE), clause.sentence, *marks, decides(clause)))
+    yield from table(("clause", "what is asked", *(f"`{name}`" for name in EDITIONS), "because of"), *rows)
+
+
+def decides(clause: Clause) -> str:
+    """Give the choices that decide whether a clause holds, with what they have to be; else the one that it reads."""
+    edition = next(iter(EDITIONS.values()))
+    by_kind = {type(getattr(edition, name)): name for name in edition.choices()}
+    asked = [f"`{by_kind[type(choice)]}` is `{choice}`" for choice in clause.under]
+    return ", ".join(asked) or (f"`{clause.choice}`" if clause.choice else "")
+
+
+def link(clause: str, page: str = "") -> str:
+    """Give a link to the row of a clause, which is on the same page unless another is given."""
+    return f"[{clause}]({page}#{clause.lower()})"
 
 
 def _default(cls: type, name: str) -> str:

@@ -14,6 +14,7 @@ from probate_conformance.backends.model import ModelBackend
 from probate_conformance.errors import BackendBroke
 from probate_conformance.manifest import Manifest, Unclaimed
 from probate_conformance.wire import Burst, Command, Conversation, Open, Quiet, Reply
+from probate_model.alphabet.editions import EDITION_2026_08
 from probate_model.alphabet.events import AgentDisposed
 
 T = TypeVar("T")
@@ -32,6 +33,14 @@ class Forgetful(ModelBackend):
             events = tuple(event for event in reply.events if not isinstance(event, AgentDisposed))
             return Quiet(events=events, snapshot=reply.snapshot)
         return reply
+
+
+class Drifted(Forgetful):
+    """Follows another edition than it is asked for, and is forgetful behind that."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._edition = EDITION_2026_08
 
 
 class Wavering(Forgetful):
@@ -169,7 +178,7 @@ class Interrupted(Forgetful):
 
     def answer(self, command: Command) -> Reply:
         self.worlds += isinstance(command, Open)
-        # A process that runs 16 failing traces, each twice, opens 32.
+        # Two failing traces, each run twice, are four worlds; all others are for shrinking.
         if isinstance(command, Open) and self.worlds == (36 if self.how == "shrinking" else 5):
             (os.killpg if self.how == "everybody" else os.kill)(kit_of(os.getpid()), signal.SIGINT)
         return super().answer(command) if self.how == "shrinking" else ModelBackend.answer(self, command)

@@ -37,6 +37,16 @@ def test_the_report_is_the_same_for_any_number(probate: Probate, tmp_path: Path,
     assert run("1") == run("3")
 
 
+def test_what_is_found_under_drift_is_the_same_for_any_number(probate: Probate) -> None:
+    """What was run ahead with a reading that has changed since is run again, and each trace goes on behind a flip."""
+    arguments = ("check", f"{ODD}:Drifted", "--cases", "40", "-k", "FLUSH-01,DISPOSE-07")
+    alone, spread = (probate(*arguments, "-j", jobs) for jobs in ("1", "2"))
+    assert (spread.code, spread.body) == (alone.code, alone.body)
+    assert "✗ DISPOSE-07 MUST · failed in " in alone.out
+    _, _, drift = alone.out.partition("✗ differs from edition 2026-06 in ")
+    assert len({line.split("trace ")[1] for line in drift.split("\n\n")[0].splitlines()[1:]}) > 1
+
+
 @pytest.mark.parametrize("factory", ["Raising", "Closed", "Sticky", "Confused", "Leaving", "Breaking", "no_manifest"])
 def test_a_backend_that_breaks_is_told_as_in_one_process(probate: Probate, factory: str) -> None:
     alone, spread = (probate("check", f"{ODD}:{factory}", "--cases", "50", "-j", jobs) for jobs in ("1", "2"))
@@ -85,8 +95,7 @@ def test_an_interrupt_ends_all_processes(tmp_path: Path, environment: dict[str, 
 
 
 def test_what_is_being_shrunk_at_an_interrupt_is_told_as_far_as_it_is(probate: Probate, tmp_path: Path) -> None:
-    """Given as many traces as one process takes at once, so that the other one only shrinks."""
-    ran = probate("check", f"{ODD}:Interrupted", "--cases", "16", "-j", "2", PROBATE_ODD_HOW="shrinking")
+    ran = probate("check", f"{ODD}:Interrupted", "--cases", "2", "-j", "2", PROBATE_ODD_HOW="shrinking")
     assert ran.code == 1
     assert "✗ DISPOSE-07 MUST · failed in " in ran.out
     (file,) = tmp_path.glob("probate-cases/*-DISPOSE-07-*.json")

@@ -44,6 +44,29 @@ def test_list_clauses(capsys: pytest.CaptureFixture[str]) -> None:
     assert max(map(len, out.splitlines())) <= 100
 
 
+def test_list_an_edition_and_all_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = say(capsys, "list", "--edition")
+    assert code == 0
+    for name, clause in CLAUSES.items():
+        holds = [clause.holds_in(edition) for edition in EDITIONS.values()]
+        marks = " ".join(f"{'holds' if one else '-':<7}" for one in holds)
+        assert (f"\n  {name:<12}{marks}" in out) == any(holds), name
+    for edition in EDITIONS:
+        code, out, _ = say(capsys, "list", "--edition", edition)
+        assert code == 0
+        listed = {name for name in CLAUSES if f"\n  {name} " in out}
+        assert listed == {name for name, clause in CLAUSES.items() if clause.holds_in(EDITIONS[edition])}
+        assert max(map(len, out.splitlines())) <= 100
+
+
+def test_an_edition_that_there_is_not_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert say(capsys, "list", "--edition", "2026-07") == (
+        2,
+        "",
+        "probate: unknown edition '2026-07'\n  did you mean '2026-08'? known are 2026-06, 2026-08\n",
+    )
+
+
 def test_list_backends(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = say(capsys, "list", "--backends")
     assert "bad:pre-run-cancel-forgets-waiters" in out

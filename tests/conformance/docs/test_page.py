@@ -14,7 +14,8 @@ import pytest
 from probate_conformance.backends.registry import make_backend
 from probate_conformance.docs import tables
 from probate_conformance.docs.__main__ import write
-from probate_conformance.docs.page import PAGE, PICTURES, TRACES, all_shown, chapters, files, group_of
+from probate_conformance.docs.page import EDITIONS as EDITIONS_PAGE
+from probate_conformance.docs.page import PICTURES, TRACES, all_shown, chapters, files, group_of
 from probate_conformance.docs.traces import Shown
 from probate_conformance.interrupts import Interrupt
 from probate_conformance.lockstep import Verdict
@@ -29,7 +30,7 @@ SHOWN = {shown.name: shown for shown in all_shown()}
 
 
 def committed() -> dict[str, str]:
-    paths = [DOCS / PAGE, *(DOCS / PICTURES).iterdir(), *(DOCS / TRACES).iterdir()]
+    paths = [DOCS / tables.PAGE, DOCS / EDITIONS_PAGE, *(DOCS / PICTURES).iterdir(), *(DOCS / TRACES).iterdir()]
     return {path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8") for path in paths}
 
 
@@ -63,7 +64,7 @@ def test_writing_removes_what_an_earlier_run_wrote(tmp_path: Path) -> None:
 def test_each_clause_is_told_once_in_a_chapter_of_its_own() -> None:
     told = [clause.id for _, clauses in chapters() for clause in clauses]
     assert sorted(told) == sorted(CLAUSES)
-    page = files()[PAGE]
+    page = files()[tables.PAGE]
     for clause in CLAUSES:
         assert page.count(f'id="{clause.lower()}"') == 1
 
@@ -77,7 +78,7 @@ def test_a_clause_of_a_group_that_no_chapter_names_is_told_all_the_same(monkeypa
     monkeypatch.setitem(CLAUSES, "ODD-01", odd)
     chapter, clauses = list(chapters())[-1]
     assert (chapter.title, clauses) == ("More", [odd])
-    page = files()[PAGE]
+    page = files()[tables.PAGE]
     assert "All &lt;odd&gt; things are even. ◇\N{NO-BREAK SPACE}<code>wake</code>" in page
     wake = next(line for line in page.splitlines() if line.startswith("| `wake` |"))
     assert wake.startswith(
@@ -87,9 +88,22 @@ def test_a_clause_of_a_group_that_no_chapter_names_is_told_all_the_same(monkeypa
 
 
 def test_every_link_leads_somewhere() -> None:
-    page, made = files()[PAGE], files()
+    page, made = files()[tables.PAGE], files()
     for target in {part.partition(")")[0] for part in page.split("](")[1:]}:
         assert (f'id="{target[1:]}"' in page) if target.startswith("#") else target in made, target
+
+
+def test_the_editions_stand_side_by_side_with_each_clause_named_once_and_linked_to_its_row() -> None:
+    page, contract = files()[EDITIONS_PAGE], files()[tables.PAGE]
+    _, _, below = page.partition("## How many clauses")
+    for clause in CLAUSES:
+        assert below.count(f"[{clause}](") == 1, clause
+    for target in {part.partition(")")[0] for part in page.split("](")[1:]}:
+        file, _, anchor = target.partition("#")
+        assert file == tables.PAGE
+        assert not anchor or f'id="{anchor}"' in contract
+    (row,) = (line for line in below.splitlines() if line.startswith("| [CANCEL-16]"))
+    assert row.endswith("|  | ✓ | `partial_text_on_abort` is `yes` |")
 
 
 def test_each_picture_speaks_for_its_chapter() -> None:
