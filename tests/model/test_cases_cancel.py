@@ -588,3 +588,30 @@ def test_a41_input_that_comes_after_disposal_has_begun_is_not_waited_for_with_a_
     assert any(event.endswith("inbox/inserted next-turn B") for event in seen)
     assert seen[-3:] == ["agent/disposed a#1", "session/disposed a#1", "settled dispose returned"]
     assert not any("turn=2" in event for event in seen)
+
+
+def test_a38_a_prompt_that_comes_after_the_abort_starts_the_driver_again_once_it_is_idle() -> None:
+    """What is parked is only what came then: a cancel that keeps the inbox is not in the alphabet."""
+    play = drifted()
+    play.run("hold model c deaf\nsend c A")
+    play.run("cancel c")
+    assert play.run("""
+        send c B
+        send c C
+    """) == lines("""
+        log a#1 5 inbox/inserted next-turn B
+        settled B returned
+        log a#1 6 inbox/inserted next-turn C
+        settled C returned
+    """)
+    seen = play.run("open model c")
+    end = seen.index("log a#1 9 turn/end turn=1 aborted user")
+    assert seen[end : end + 3] == ["log a#1 9 turn/end turn=1 aborted user", IDLE, RUNNING]
+    ran = [event for event in seen if "turn/start" in event or "user/message" in event]
+    assert ran == lines("""
+        log a#1 10 turn/start turn=2 trigger=message
+        log a#1 13 user/message B
+        log a#1 17 turn/start turn=3 trigger=message
+        log a#1 20 user/message C
+    """)
+    assert seen[-1] == IDLE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from probate_model.alphabet.editions import EDITION_2026_08
 from tests.model.helpers import Play, lines, playing
 
 NOTHING = "agents= roots= sessions="
@@ -134,6 +135,22 @@ def test_c16_an_end_from_inside_session_created_waits_until_the_publication_unwi
         settled r2.0 returned agents=a#1:idle roots=a#1 sessions=a#1
         session/disposed a#1
         scope/cleanup c
+        settled c raised lifecycle-disposed
+    """)
+
+
+def test_c16_the_scope_unwinds_before_the_session_goes_in_2026_08() -> None:
+    play = Play(edition=EDITION_2026_08)
+    assert play.run("""
+        react session/created do withdraw this
+        react session/created do look
+        create c a cleanup
+    """) == lines("""
+        session/created a#1
+        settled r1.0 returned
+        settled r2.0 returned agents=a#1:idle roots=a#1 sessions=a#1
+        scope/cleanup c
+        session/disposed a#1
         settled c raised lifecycle-disposed
     """)
 

@@ -348,3 +348,20 @@ def test_d18_a_run_that_disposal_is_answered_with_is_drained_before_the_scope_go
     seen = play.run("release model c text")
     assert seen.index("agent/status a#1 idle") < seen.index("scope/cleanup c") < seen.index("agent/disposed a#1")
     assert seen[-1] == "settled dispose returned"
+
+
+def test_d19_context_of_a_tool_that_comes_after_disposal_is_parked_and_opens_no_turn_in_2026_08() -> None:
+    play = Play(edition=EDITION_2026_08)
+    play.run("create c a")
+    play.run("plan model c tools:1\nhold tool c deaf\nsend c A")
+    assert play.run("dispose c") == ["signal a#1 turn=1 disposed"]
+    assert play.run("inject c X") == ["log a#1 7 inbox/inserted next-step X", "settled X returned"]
+    assert play.run("release tool c ok") == lines("""
+        log a#1 8 tool/result n=1 aborted
+        log a#1 9 step/end turn=1 step=1
+        log a#1 10 turn/end turn=1 aborted disposed
+        agent/status a#1 idle
+        agent/disposed a#1
+        session/disposed a#1
+        settled dispose returned
+    """)
