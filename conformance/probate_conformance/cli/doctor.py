@@ -32,8 +32,11 @@ SUMMARY: Final = "walk a new adapter through the protocol, up to the first line 
 DESCRIPTION: Final = """\
 Start an adapter, greet it, and ask it for one thing after the other, each in a world of its own.
 At the first line that is not as it should be, show the line, what was expected there, and why.
-What its manifest does not claim is left out. Options stand before the command.
+What its manifest does not claim is left out, and so are all profiles but core. Options stand before
+the command.
 """
+PROFILE: Final = "core"
+"""The profile that the lessons are of."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -84,6 +87,10 @@ def _walk(patient: Patient, edition: str, interrupt: Interrupt, style: Style, co
     manifest = patient.manifest
     said = f"{manifest.name} {manifest.version}, {manifest.language}; protocol {PROTOCOL}"
     emit(_line(style, Verdict.PASS, "hello", printable(said)))
+    others = [profile for profile in manifest.profiles if profile != PROFILE]
+    if len(others) == len(manifest.profiles):
+        emit("".join(f"{line}\n" for line in _elsewhere(others, command, style)))
+        return Exit.NOT_RUN
     held = 0
     unknown: dict[str, None] = {}
     blind = False
@@ -104,6 +111,7 @@ def _walk(patient: Patient, edition: str, interrupt: Interrupt, style: Style, co
         unknown |= dict.fromkeys(examined.unknown)
         blind = blind or any(exchange.snapshot is None for exchange in examined.exchanges)
     emit("".join(f"{line}\n" for line in _well(held, list(unknown), blind, command, style)))
+    emit("".join(f"also: {line}\n" for line in _checks(others, command)))
     return Exit.PASS
 
 
@@ -135,3 +143,15 @@ def _well(held: int, unknown: list[str], blind: bool, command: str, style: Style
     if blind:
         yield from wrapped("its answers lack the snapshot, without which the registries at rest can't be judged", 2)
     yield f"next: probate check {shlex.quote(f'{COMMAND}{command}')} --cases 20"
+
+
+def _elsewhere(others: list[str], command: str, style: Style) -> Iterator[str]:
+    yield ""
+    yield style.verdict(f"it does not claim profile {PROFILE}, and the doctor walks no other", Verdict.NOT_REACHED)
+    yield from (f"next: {line}" for line in _checks(others, command))
+
+
+def _checks(profiles: list[str], command: str) -> Iterator[str]:
+    """Give the command that checks each of some profiles."""
+    for profile in profiles:
+        yield f"probate check {shlex.quote(f'{COMMAND}{command}')} --profile {profile} --cases 20"

@@ -246,6 +246,18 @@ def test_an_adapter_without_bursts_gets_one_item_at_a_time(here: Probate, tmp_pa
     assert here("doctor", *command).code == 0
 
 
+def test_what_the_doctor_does_not_walk_is_told(here: Probate, tmp_path: Path) -> None:
+    claims = '"unclaimed": {'
+    ran = here("doctor", *adapter(tmp_path / "both", claims, f'"profiles": ["core", "fibers"], {claims}'))
+    assert ran.code == 0
+    assert ran.out.splitlines()[-1].startswith("also: probate check 'cmd:")
+    assert ran.out.endswith(" --profile fibers --cases 20\n")
+    ran = here("doctor", *adapter(tmp_path / "other", claims, f'"profiles": ["fibers"], {claims}'))
+    assert ran.code == 5
+    assert "it does not claim profile core, and the doctor walks no other" in ran.out
+    assert ran.out.endswith(" --profile fibers --cases 20\n")
+
+
 def test_what_is_not_wrong_is_noted(here: Probate, tmp_path: Path) -> None:
     ran = here("doctor", *adapter(tmp_path / "it", '"snapshot": world.look()', '"unknown": ["toy/\\x1b[2J"]'))
     assert ran.code == 0
