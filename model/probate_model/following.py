@@ -3,19 +3,20 @@
 The whole set of worlds is only needed when it is unclear which step led to an observation. Mostly it is clear: a
 settlement names its call, and every other event names its agent, whose next step it must come from. So this walks one
 world along the observations, firing for each the step of its own subject, with the silent steps of that subject that
-come before it. If that works to the end, it *is* a run of the model that yields exactly what was observed, and the
+come before it. How calls settle further on may tell when a silent step was taken. If that works to the end, it *is* a run of the model that yields exactly what was observed, and the
 observation is accepted. If it does not, nothing is said, and the set of worlds is searched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from probate_model.alphabet.events import AgentEvent, Event, ScopeCleanup, Settled
+from probate_model.alphabet.events import AgentEvent, Event, ScopeCleanup, Settled, Settlement
 from probate_model.alphabet.names import Label
 from probate_model.alphabet.rooms import InRoom
-from probate_model.machine import Activity, Step, Walk, fire
+from probate_model.machine import Activity, Step, Walk, fire, room_of
 from probate_model.reduction import timeless
+from probate_model.rooms import Inside, Rooms
 from probate_model.run import Expected, Silence
 from probate_model.world import Agent, World
 
@@ -57,9 +58,10 @@ def follow(world: World, begun: Sequence[Expected], events: Sequence[Event], sho
         return None
     run = Followed(world)
     run.matched += begun
+    settled = {event.call: event.outcome for event in events if isinstance(event, Settled)}
     while len(run.matched) < len(events):
         place = len(run.matched)
-        taken = _take(run.walk, events[place], show)
+        taken = _take(run.walk, events[place], settled, show)
         if not taken or not _agree(taken, events[place:]):
             return None
         run.matched += taken
@@ -72,9 +74,10 @@ def _agree(expected: Sequence[Expected], events: Sequence[Event]) -> bool:
     )
 
 
-def _take(walk: Walk, event: Event, show: Show) -> Sequence[Expected]:
+def _take(walk: Walk, event: Event, settled: Mapping[Label, Settlement], show: Show) -> Sequence[Expected]:
     """Fire the step that leads to ``event``, after the silent steps that come before it; nothing if there is none."""
     label = None if isinstance(event, Settled | InRoom) else _label_of(walk.agents, event)
+    name = event.call if isinstance(event, Settled) else label
     for _ in range(_SILENT_AT_MOST):
         if isinstance(event, Settled):
             due = next((due for due in walk.due if due.call == event.call and due.outcome == event.outcome), None)
@@ -85,13 +88,26 @@ def _take(walk: Walk, event: Event, show: Show) -> Sequence[Expected]:
         if timeless_step is not None:
             walk.fire(timeless_step)
             continue
-        step = _choose(walk, [step for step in steps if _concerns(step, label)], event, show)
+        told = [_foretold(walk.rooms, step, settled) for step in steps]
+        if True in told:
+            shown = show(walk.fire(steps[told.index(True)]))
+            if shown:
+                return shown
+            continue
+        steps = [step for step, now in zip(steps, told, strict=True) if now is None]
+        step = _choose(walk, [step for step in steps if _concerns(walk.rooms, step, label, name)], event, show)
         if step is None:
             return ()
         shown = show(walk.fire(step))
         if shown:
             return shown
     return ()
+
+
+def _foretold(rooms: Rooms, step: Step, settled: Mapping[Label, Settlement]) -> bool | None:
+    if not isinstance(step.subject, Inside):
+        return None
+    return room_of(step.subject).foretold(rooms, step.subject.what, settled)
 
 
 def _choose(walk: Walk, steps: Sequence[Step], event: Event, show: Show) -> Step | None:
@@ -111,8 +127,13 @@ def _choose(walk: Walk, steps: Sequence[Step], event: Event, show: Show) -> Step
 _OF_AGENT: frozenset[Activity] = frozenset({"creation", "driver", "entry", "flush", "teardown"})
 
 
-def _concerns(step: Step, label: Label | None) -> bool:
-    """Tell whether a step may lead to an event of the agent; an unload may lead to one of any agent."""
+def _concerns(rooms: Rooms, step: Step, label: Label | None, name: Label | None) -> bool:
+    """Tell whether a step may lead to an event of the agent; an unload may lead to one of any agent.
+
+    :param name: the agent, or the call that is to settle
+    """
+    if isinstance(step.subject, Inside):
+        return name is None or room_of(step.subject).concerns(rooms, step.subject.what, name)
     return step.activity not in _OF_AGENT or label is None or step.subject == label
 
 

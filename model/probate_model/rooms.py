@@ -27,9 +27,10 @@ from probate_model.alphabet.bridge import BRIDGE_OWNER
 from probate_model.sessions.state import Sessions
 
 if TYPE_CHECKING:
+    from probate_model.alphabet.events import Settlement
     from probate_model.alphabet.gates import Gate, GateKind, GateOutcome
     from probate_model.alphabet.items import WorldSpec
-    from probate_model.alphabet.names import OwnerName
+    from probate_model.alphabet.names import Label, OwnerName
     from probate_model.bridge.state import BridgeRoom
     from probate_model.fibers.state import FibersRoom
     from probate_model.run import Run
@@ -104,3 +105,7 @@ class Room(NamedTuple):
     """Lets what has returned be named from here on: what a settle does at its end."""
     timeless: Callable[[Rooms, Any], bool] = lambda _rooms, _what: False
     """Tells whether it makes no difference when one of these runs."""
+    concerns: Callable[[Rooms, Any, Label], bool] = lambda _rooms, _what, _name: True
+    """Tells whether one of these may lead to an event of an agent, or to the settlement of a call, of this label."""
+    foretold: Callable[[Rooms, Any, Mapping[Label, Settlement]], bool | None] = lambda _rooms, _what, _settled: None
+    """Tells of one of these, where it is known how calls settle later, that it must run now, or that it must not."""

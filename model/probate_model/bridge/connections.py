@@ -94,13 +94,18 @@ def disconnect(run: Run, op: Disconnect) -> bool:
 
 
 def read(run: Run, label: Label, *, everything: bool) -> None:
-    """Read the next line, or all that there are, as long as the connection is open."""
+    """Read the next line, or all that there are, as long as the connection is open; that no more come is read alone."""
     while (connection := connection_of(run, label)).lines and connection.link is Link.OPEN:
         op, *rest = connection.lines
         put_connection(run, connection._replace(lines=tuple(rest)))
         _carry_out(run, op)
-        if not everything:
+        if not everything or (rest and isinstance(rest[0], Disconnect)):
             return
+
+
+def may_arrive_apart(connection: Connection) -> bool:
+    """Tell whether there are several lines to read."""
+    return sum(not isinstance(line, Disconnect) for line in connection.lines) > 1
 
 
 def _carry_out(run: Run, op: BridgeOp) -> None:
@@ -118,6 +123,27 @@ def _carry_out(run: Run, op: BridgeOp) -> None:
             tear_down(run, op.connection)
         case _:
             raise AssertionError(op)
+
+
+def stays_open(room: BridgeRoom, label: Label) -> bool:
+    """Tell whether a connection is open, and nothing that was written closes it."""
+    connection = next(one for one in room.connections if one.label == label)
+    return connection.link is Link.OPEN and not any(isinstance(line, Disconnect) for line in connection.lines)
+
+
+def is_open(room: BridgeRoom, label: Label) -> bool:
+    """Tell whether a connection is open."""
+    return any(one.label == label and one.link is Link.OPEN for one in room.connections)
+
+
+def names(room: BridgeRoom, label: Label) -> set[Label | None]:
+    """Give the agents and the calls that reading what was written may lead to something of."""
+    connection = next(one for one in room.connections if one.label == label)
+    found: set[Label | None] = {line.label for line in connection.lines}
+    for session in room.sessions:
+        if session.connection == label:
+            found.update(session.names)
+    return found | set(connection.callers)
 
 
 # The end.

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from probate_model.alphabet import bridge as alphabet
-from probate_model.alphabet.events import Raised
+from probate_model.alphabet.events import Raised, Returned, Settlement
 from probate_model.alphabet.names import Label
 from probate_model.bridge import connections, prompts, sessions
 from probate_model.bridge.access import session_of
-from probate_model.bridge.state import Link
+from probate_model.bridge.state import Holding, Link
 from probate_model.rooms import Room, Rooms
 from probate_model.run import Run
 from probate_model.world import Agent
@@ -34,7 +34,7 @@ def _steps(rooms: Rooms, agents: Sequence[Agent]) -> list[BridgeStep]:
     for connection in room.connections:
         if connection.link is Link.OPEN and connection.lines:
             steps.append(BridgeStep("read all", connection.label))
-            if len(connection.lines) > 1:
+            if connections.may_arrive_apart(connection):
                 steps.append(BridgeStep("read one", connection.label))
     for session in room.sessions:
         if sessions.can_advance(session):
@@ -70,7 +70,32 @@ def _is_timeless(rooms: Rooms, step: BridgeStep) -> bool:
     if step.activity != "session":
         return step.activity in ("end", "close")
     session = next(one for one in room.sessions if one.label == step.label)
-    return session.over or isinstance(session.outcome, Raised)
+    return session.over or isinstance(session.outcome, Raised) or connections.stays_open(room, session.connection)
+
+
+def _concerns(rooms: Rooms, step: BridgeStep, name: Label) -> bool:
+    """Tell whether a step may lead to an event of an agent, or to the settlement of a call."""
+    room = rooms.bridge
+    assert room is not None
+    match step.activity:
+        case "read all" | "read one":
+            return name in connections.names(room, step.label)
+        case "session" | "prompt":
+            return any(one.label == step.label and name in one.names for one in room.sessions)
+        case _:
+            return True
+
+
+def _foretold(rooms: Rooms, step: BridgeStep, settled: Mapping[Label, Settlement]) -> bool | None:
+    """Tell whether a session must be installed before its connection is closed: whether it is answered with itself."""
+    room = rooms.bridge
+    assert room is not None
+    if step.activity != "session" or step.label not in settled:
+        return None
+    session = next(one for one in room.sessions if one.label == step.label)
+    if session.holding is not Holding.CREATED or not connections.is_open(room, session.connection):
+        return None
+    return isinstance(settled[step.label], Returned)
 
 
 def _bind(rooms: Rooms) -> Rooms:
@@ -99,5 +124,7 @@ ROOM: Final = Room(
     waits=lambda _rooms, _gate: False,
     bind=_bind,
     timeless=_is_timeless,
+    concerns=_concerns,
+    foretold=_foretold,
 )
 """The room."""

@@ -13,7 +13,7 @@ from probate_model.alphabet.names import AgentId, Code
 from probate_model.alphabet.ops import ByOwner, Create, Setup
 from probate_model.alphabet.refusals import Refusal, code, is_thrown
 from probate_model.bridge import prompts
-from probate_model.bridge.access import connection_of, put, put_session, room_of, session_of
+from probate_model.bridge.access import connection_of, put_session, session_of
 from probate_model.bridge.state import Holding, Link, Session
 from probate_model.clauses import demand
 from probate_model.run import Run
@@ -61,9 +61,7 @@ def _install(run: Run, session: Session) -> None:
         put_session(run, session._replace(holding=Holding.UNWANTED))
         teardown.join(run, session.label, session.end, ENDED)
     else:
-        held = session._replace(holding=Holding.HELD, answered=True, made=True)
-        others = tuple(one for one in room_of(run).sessions if one.label != session.label)
-        put(run, room_of(run)._replace(sessions=(*others, held)))
+        put_session(run, session._replace(holding=Holding.HELD, answered=True, made=True))
         run.owe(session.label, outcome, "BRIDGE-01")
 
 

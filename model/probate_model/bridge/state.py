@@ -95,6 +95,11 @@ class Session(NamedTuple):
     """Its agent has ended, as far as the bridge was waiting for that."""
 
     @property
+    def names(self) -> tuple[Label | None, ...]:
+        """The agent, and the calls that are open."""
+        return self.label, self.closer, None if self.slot is None else self.slot.call
+
+    @property
     def end(self) -> Label:
         """The call by which the bridge waits for its agent's end."""
         return Label(f"{OWN}{self.label}/end")
@@ -120,7 +125,7 @@ class BridgeRoom(NamedTuple):
 
     connections: tuple[Connection, ...] = ()
     sessions: tuple[Session, ...] = ()
-    """In the order in which they were asked for; those that were installed come after, in the order of that."""
+    """In the order in which they were asked for, which is the order in which a teardown takes them."""
     closing: Closing = Closing.NO
     closers: tuple[Label, ...] = ()
 

@@ -5,7 +5,7 @@ outlive the connection. A session that comes into being after the connection was
 and the client, should it still read, gets an error: an agent that nobody can reach is an agent that
 nobody can end.
 
-The teardown takes every session out first and then, for each, settles its prompt and begins to dispose its
+The teardown takes every session out first and then, for each, in the order in which they were asked for, settles its prompt and begins to dispose its
 agent. What the agents' turns then still say finds no slot. Whoever wants the teardown joins the one there is.
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING
 
 from anyio import CancelScope
@@ -42,6 +43,7 @@ class Connection:
     def __init__(self, bridge: Bridge, receive: ByteReceiveStream, send: ByteSendStream) -> None:
         self._bridge = bridge
         self._sessions: dict[str, Session] = {}
+        self._places = count()
         self._ending: set[Call[None]] = set()
         self._teardown: Call[None] | None = None
         self._verbs: dict[str, Callable[[Incoming], Awaitable[object]]] = {
@@ -99,7 +101,7 @@ class Connection:
         """
         if self._teardown is None:
             self._teardown = Call()
-            sessions, self._sessions = tuple(self._sessions.values()), {}
+            sessions, self._sessions = sorted(self._sessions.values(), key=lambda one: one.place), {}
             for session in sessions:
                 self._bridge.leave(session)
             ends = [*self._ending, *(session.dispose() for session in sessions)]
@@ -148,10 +150,10 @@ class Connection:
         bridge = self._bridge
         creation = bridge.owner.create(bridge.mint(), setup=bridge.setup, metadata={library.FOLDER: folder})
         incoming.on_cancel(creation.withdraw)
-        return self._answer_new(incoming, creation)
+        return self._answer_new(incoming, creation, next(self._places))
 
-    async def _answer_new(self, incoming: Incoming, creation: Creation) -> object:
-        session = await self._install(incoming, creation)
+    async def _answer_new(self, incoming: Incoming, creation: Creation, place: int) -> object:
+        session = await self._install(incoming, creation, place)
         return {"sessionId": session.id}
 
     def _go_on(self, incoming: Incoming, *, replays: bool) -> Awaitable[object]:
@@ -161,22 +163,22 @@ class Connection:
             raise RpcError(ErrorCode.INVALID_REQUEST, "already loaded", {"sessionId": name})
         folder = parameters.session_folder(incoming.params)
         self._bridge.loading.add(name)
-        return self._answer_go_on(incoming, name, folder, replays)
+        return self._answer_go_on(incoming, name, folder, replays, next(self._places))
 
-    async def _answer_go_on(self, incoming: Incoming, name: str, folder: str, replays: bool) -> object:
+    async def _answer_go_on(self, incoming: Incoming, name: str, folder: str, replays: bool, place: int) -> object:
         try:
             await library.require_folder(self._persistence, name, folder)
             self._require_open(incoming.method)
             creation = self._bridge.owner.resume(name, setup=self._bridge.setup)
             incoming.on_cancel(creation.withdraw)
-            session = await self._install(incoming, creation)
+            session = await self._install(incoming, creation, place)
         finally:
             self._bridge.loading.discard(name)
         if replays:
             await session.replay()
         return {}
 
-    async def _install(self, incoming: Incoming, creation: Creation) -> Session:
+    async def _install(self, incoming: Incoming, creation: Creation, place: int) -> Session:
         """Wait for an agent and take it as a session of the client, or see it gone."""
         try:
             handle = await creation
@@ -193,7 +195,7 @@ class Connection:
             with CancelScope(shield=True):
                 await handle.dispose()
             raise RpcError(ErrorCode.INTERNAL_ERROR, f"connection closed during {incoming.method}")
-        session = Session(handle, self._peer)
+        session = Session(handle, self._peer, place)
         former = self._sessions.get(session.id)
         if former is not None:  # somebody else has ended it
             self._bridge.leave(former)

@@ -44,12 +44,14 @@ class Session:
     """A session that a client holds.
 
     :ivar agent: its agent
+    :ivar place: how many sessions its client had asked for before
     """
 
-    __slots__ = ("_handle", "_peer", "_presentation", "_prompt", "agent")
+    __slots__ = ("_handle", "_peer", "_presentation", "_prompt", "agent", "place")
 
-    def __init__(self, handle: Handle, peer: Peer) -> None:
+    def __init__(self, handle: Handle, peer: Peer, place: int) -> None:
         self.agent: Agent = handle.agent
+        self.place = place
         self._handle = handle
         self._peer = peer
         self._prompt: Prompt | None = None
