@@ -5,8 +5,9 @@ outlive the connection. A session that comes into being after the connection was
 and the client, should it still read, gets an error: an agent that nobody can reach is an agent that
 nobody can end.
 
-The teardown takes every session out first and then, for each, in the order in which they were asked for, settles its prompt and begins to dispose its
-agent. What the agents' turns then still say finds no slot. Whoever wants the teardown joins the one there is.
+The teardown takes every session out first and then, for each, in the order in which they were asked for,
+settles its prompt and begins to dispose its agent. What the agents' turns then still say finds no slot.
+Whoever wants the teardown joins the one there is.
 """
 
 from __future__ import annotations
