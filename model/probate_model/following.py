@@ -3,8 +3,9 @@
 The whole set of worlds is only needed when it is unclear which step led to an observation. Mostly it is clear: a
 settlement names its call, and every other event names its agent, whose next step it must come from. So this walks one
 world along the observations, firing for each the step of its own subject, with the silent steps of that subject that
-come before it. How calls settle further on may tell when a silent step was taken. If that works to the end, it *is* a run of the model that yields exactly what was observed, and the
-observation is accepted. If it does not, nothing is said, and the set of worlds is searched.
+come before it. How calls settle further on may tell when a silent step was taken. If that works to the end, it *is* a
+run of the model that yields exactly what was observed, and the observation is accepted. If it does not, nothing is
+said, and the set of worlds is searched.
 """
 
 from __future__ import annotations
