@@ -11,7 +11,7 @@ from typing import Annotated, Final, TypeAlias
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from probate_model.alphabet import bridge, events, fibers, gates, items, ops, tasks
+from probate_model.alphabet import bridge, events, fibers, gates, items, ops, subagents, tasks
 from probate_model.alphabet.events import Event, Snapshot
 from probate_model.alphabet.items import BurstItem, Item
 
@@ -25,7 +25,7 @@ def _be_strict(module: ModuleType) -> None:
             member.__pydantic_config__ = _STRICT  # type: ignore[attr-defined]
 
 
-for _module in (ops, gates, items, events, fibers, tasks, bridge):
+for _module in (ops, gates, items, events, fibers, tasks, bridge, subagents):
     _be_strict(_module)
 
 AnyItem: TypeAlias = Annotated[Item, Field(discriminator="item")]

@@ -16,7 +16,7 @@ from probate_model.alphabet.gates import GateKind
 from probate_model.alphabet.refusals import is_code
 
 PROFILES = ("core", "sessions", "fibers", "tasks", "bridge", "subagents", "acp")
-"""The parts of the contract. The last two are named for later."""
+"""The parts of the contract. The last one is named for later."""
 
 OP_NAMES = (
     "create", "resume", "abort", "withdraw", "send", "steer", "inject", "cancel", "await_idle", "dispose",
@@ -25,6 +25,8 @@ OP_NAMES = (
     "start_task", "launch_task", "abort_task", "read_task", "kill_task", "task_says", "owner_of_task", "list_tasks",
     "await_task", "unload_tool", "load_tool", "dispose_executor", "load_executor", "set_registry",
     "connect", "new_session", "prompt", "cancel_session", "close_session", "disconnect", "close_bridge",
+    "start_run", "delegate", "cancel_run", "abort_run", "await_run", "dispose_run", "add_provider", "remove_provider",
+    "child_says", "child_asks", "pass_grace",
 )  # fmt: skip
 """All ops by the name that items carry."""
 

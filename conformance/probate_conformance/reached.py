@@ -16,7 +16,7 @@ from probate_conformance.generation import Palette
 from probate_conformance.manifest import Manifest
 from probate_conformance.report import Reached, Share
 from probate_model.alphabet.editions import EDITION_2026_06, Choice, ClosingFlush, Edition, Wake
-from probate_model.windows import BridgeWindow, FiberWindow, SessionsWindow, TaskWindow, Window
+from probate_model.windows import BridgeWindow, FiberWindow, SessionsWindow, SubagentWindow, TaskWindow, Window
 
 _ENDED: Final = ("dispose", "withdraw")
 _HEARD: Final = ("react",)
@@ -103,8 +103,21 @@ BRIDGE: Final[Mapping[StrEnum, Needs]] = MappingProxyType(
 )
 """The same of profile ``bridge``."""
 
+SUBAGENTS: Final[Mapping[StrEnum, Needs]] = MappingProxyType(
+    {
+        SubagentWindow.CANCEL_BEFORE_TURN: (("start_run",), ("cancel_run", "abort_run")),
+        SubagentWindow.FORK_IN_TURN: (("start_run",), ("send",), ("model", "tool", "prepare")),
+        SubagentWindow.CANCEL_BEFORE_SESSION: (("start_run",), ("cancel_run", "abort_run")),
+        SubagentWindow.CANCEL_IN_PROMPT: (("start_run",), ("cancel_run", "abort_run"), ("answer",)),
+        SubagentWindow.TORN_AFTER_CANCEL: (("start_run",), ("cancel_run", "abort_run"), ("answer",)),
+        SubagentWindow.DISPOSE_WHILE_RUNNING: (("start_run",), ("dispose_run",)),
+        SubagentWindow.REMOVED_WHILE_RUNNING: (("start_run",), ("remove_provider",)),
+    }
+)
+"""The same of profile ``subagents``."""
+
 NEEDS: Final[Mapping[str, Mapping[StrEnum, Needs]]] = MappingProxyType(
-    {"core": CORE, "sessions": SESSIONS, "fibers": FIBERS, "tasks": TASKS, "bridge": BRIDGE}
+    {"core": CORE, "sessions": SESSIONS, "fibers": FIBERS, "tasks": TASKS, "bridge": BRIDGE, "subagents": SUBAGENTS}
 )
 """By profile, its windows and what it takes to reach each."""
 

@@ -76,6 +76,23 @@ from probate_model.alphabet.ops import (
 )
 from probate_model.alphabet.rooms import InRoom
 from probate_model.alphabet.sessions import Crash, Reload, Stored, StoredLog
+from probate_model.alphabet.subagents import (
+    AbortRun,
+    AddProvider,
+    AwaitRun,
+    CancelRun,
+    ChildAsks,
+    ChildSays,
+    Delegate,
+    Delegated,
+    DisposeRun,
+    Need,
+    PassGrace,
+    RemoveProvider,
+    RunSignal,
+    StartRun,
+    SubagentOp,
+)
 from probate_model.alphabet.tasks import (
     AbortTask,
     AwaitTask,
@@ -186,6 +203,8 @@ def _op_line(op: Op) -> str:
             return _task_line(op)
         case _ if isinstance(op, BridgeOp):
             return _client_line(op)
+        case _ if isinstance(op, SubagentOp):
+            return _run_line(op)
         case _:
             assert_never(op)
 
@@ -233,6 +252,31 @@ def _client_line(op: BridgeOp) -> str:
             assert_never(op)
 
 
+def _run_line(op: SubagentOp) -> str:
+    match op:
+        case StartRun() | Delegate():
+            by = op.by if isinstance(op, Delegate) else op.parent
+            words = ["delegate" if isinstance(op, Delegate) else "start run", f"{op.text!r} with {op.provider}"]
+            words += [] if by is None else [f"by {by}"]
+            words += [] if op.signal is RunSignal.NONE else [f"signal {op.signal}"]
+            if isinstance(op, StartRun):
+                words += [] if op.depth is None else [f"depth {op.depth}"]
+                words += [] if op.needs is Need.NONE else [f"needs {op.needs}"]
+            return " ".join([*words, f"-> {op.label}"])
+        case CancelRun() | AbortRun() | AwaitRun() | DisposeRun():
+            return f"{op.item.replace('_', ' ')} {op.run} -> {op.label}"
+        case AddProvider() | RemoveProvider():
+            return f"{op.item.replace('_', ' ')} {op.provider} -> {op.label}"
+        case ChildSays():
+            return f"child of {op.run} says {op.says} {op.text!r} -> {op.label}"
+        case ChildAsks():
+            return f"child of {op.run} asks {', '.join(op.options)} -> {op.label}"
+        case PassGrace():
+            return f"grace of {op.run} passes -> {op.label}"
+        case _:
+            assert_never(op)
+
+
 def _by(op: ToolOp) -> str:
     who = "nobody" if op.by is None else op.by
     return f" by {who} in a turn" if op.turn else f" by {who}"
@@ -269,7 +313,7 @@ def _outcome(outcome: Settlement) -> str:
             return f"raised {code}"
 
 
-def _value_line(value: AgentRef | Label | TaskRef | bool | Snapshot | StoredLog | TaskValue | None) -> str:
+def _value_line(value: AgentRef | Label | TaskRef | bool | Snapshot | StoredLog | TaskValue | Delegated | None) -> str:
     match value:
         case None:
             return "nothing"
@@ -279,6 +323,8 @@ def _value_line(value: AgentRef | Label | TaskRef | bool | Snapshot | StoredLog 
             return f"{value.stored} records{', a turn open' if value.open else ''}"
         case TaskOutput():
             return f"{' '.join(value.text) or 'nothing new'}, {value.status}"
+        case Delegated():
+            return f"{value.stop}: {' '.join(value.output) or 'nothing said'}"
         case TaskOwner():
             return "nobody's" if value.owner is None else f"owned by {value.owner!r}"
         case TaskList():

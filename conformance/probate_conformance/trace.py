@@ -77,6 +77,7 @@ from probate_model.alphabet.ops import (
     Withdraw,
 )
 from probate_model.alphabet.sessions import Crash, Reload, Stored
+from probate_model.alphabet.subagents import ChildAsks, Delegate, DisposeRun, OnRun, StartRun, SubagentOp
 from probate_model.alphabet.tasks import (
     EMPTY_TASK,
     UNKNOWN_TASK,
@@ -90,7 +91,7 @@ from probate_model.alphabet.tasks import (
 )
 from probate_model.rooms import owners_in
 
-MODELLED_PROFILES: Final = ("core", "sessions", "fibers", "tasks", "bridge")
+MODELLED_PROFILES: Final = ("core", "sessions", "fibers", "tasks", "bridge", "subagents")
 """The profiles whose rules the model has."""
 
 EVENT_CLASSES: Final = {cls.__dataclass_fields__["event"].default: cls for cls in get_args(HeardEvent)}
@@ -101,9 +102,13 @@ _RECORD_FIELDS: Final = {field.name for cls in get_args(Record) for field in fie
 _PROFILES: Final[dict[type[Op], str]] = {
     **dict.fromkeys((Resume, Crash, Reload, Stored), "sessions"),
     **dict.fromkeys(get_args(BridgeOp), "bridge"),
+    **dict.fromkeys(get_args(SubagentOp), "subagents"),
 }
 """The ops of later profiles."""
-_GATE_PROFILES: Final = {GateKind.LOAD: "sessions"}
+_GATE_PROFILES: Final = {
+    GateKind.LOAD: "sessions",
+    **dict.fromkeys((GateKind.INITIALIZE, GateKind.NEW_SESSION, GateKind.ANSWER, GateKind.LEAVE), "subagents"),
+}
 """The gates of later profiles."""
 _ON_AGENT: Final = (Send, Steer, Inject, Cancel, AwaitIdle, Dispose)
 _WORD: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -190,14 +195,17 @@ class Trace(BaseModel):
         return [*bursts, self.epilogue()]
 
     def epilogue(self) -> tuple[BurstItem, ...]:
-        """Give what ends every trace: open all gates, unplug the root, end bridge, owners, provider, executor."""
+        """Give what ends every trace: open all gates, unplug the root, end bridge, runs, owners, provider, executor."""
         gates = dict.fromkeys(item.gate for item in self.items if isinstance(item, Hold))
         plugged = (op for item in self.items for op in ops_of(item) if isinstance(op, Plug) and op.parent == ROOT)
         fibers = (Unplug(Label(f"end:{op.label}"), op.label) for op in plugged)
         owners = (UnloadOwner(Label(f"end:{owner}"), owner) for owner in self.world.owners)
         executor = (DisposeExecutor(Label("end:executor")),) if self.profile == "tasks" else ()
         bridge = (CloseBridge(Label("end:bridge")),) if self.profile == "bridge" else ()
-        return (*(Open(gate) for gate in gates), *fibers, *bridge, *owners, UnloadProvider(Label("end")), *executor)
+        started = (op for item in self.items for op in ops_of(item) if isinstance(op, StartRun))
+        runs = (DisposeRun(Label(f"end:{op.label}"), op.label) for op in started)
+        ends = (*fibers, *bridge, *runs, *owners)
+        return (*(Open(gate) for gate in gates), *ends, UnloadProvider(Label("end")), *executor)
 
     def with_items(self, items: Sequence[Item]) -> Trace:
         """Give the same trace with other items, which are known to be valid."""
@@ -230,7 +238,7 @@ def faults(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
                 yield number, f"{op.item} can't be in a reaction: clients hear of nothing but answers"
             if not isinstance(item, React) and THIS in _names(op):
                 yield number, "'this' means something only in a reaction"
-            if isinstance(op, Send | Steer | Inject | Prompt) and op.text != BAD_TEXT:
+            if isinstance(op, Send | Steer | Inject | Prompt | StartRun | Delegate) and op.text != BAD_TEXT:
                 if op.text in texts:
                     yield number, f"the text {op.text!r} is already used; texts are unique in a trace"
                 texts.add(op.text)
@@ -238,6 +246,10 @@ def faults(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
                 yield number, "an effect has at least one member"
             if isinstance(op, TaskSays) and not _WORD.fullmatch(op.text):
                 yield number, f"a task says one word, not {op.text!r}"
+            if isinstance(op, StartRun | Delegate) and op.text == BAD_TEXT:
+                yield number, f"a subagent can't be asked {BAD_TEXT!r}"
+            if isinstance(op, ChildAsks) and not op.options:
+                yield number, "a question for permission has at least one option"
         if isinstance(item, React):
             yield from ((number, fault) for fault in _reaction_faults(item))
         elif isinstance(item, Plan | Hold | Release | Open):
@@ -281,6 +293,13 @@ def _names(op: Op) -> Iterator[Label]:
             yield op.connection
         case Prompt() | CancelSession() | CloseSession():
             yield op.session
+        case StartRun():
+            if op.parent is not None:
+                yield op.parent
+        case Delegate():
+            yield op.by
+        case _ if isinstance(op, OnRun):
+            yield op.run
         case _:
             pass
 

@@ -22,7 +22,7 @@ from probate_model.clauses import demand
 from probate_model.references import on_agent
 from probate_model.run import Run
 from probate_model.sessions import keeping
-from probate_model.world import Driver
+from probate_model.world import Agent, Driver
 
 _IDLE = demand("IDLE-01", edge="FLUSH-03")
 _IDLE_UNFLUSHED = demand("IDLE-01")
@@ -34,18 +34,23 @@ def await_idle(run: Run, op: AwaitIdle) -> bool:
     agent = on_agent(run, op.agent)
     if agent is None:
         return False
+    wait(run, agent, op.label)
+    return True
+
+
+def wait(run: Run, agent: Agent, caller: Label) -> None:
+    """Let a caller wait until an agent is idle."""
     if agent.status is Status.DISPOSED:
         if agent.driver is Driver.EXITED:
-            run.owe(op.label, CallReturned(), "IDLE-04")
+            run.owe(caller, CallReturned(), "IDLE-04")
         else:
-            run.update(agent.label, exit_waiters=(*agent.exit_waiters, op.label))
+            run.update(agent.label, exit_waiters=(*agent.exit_waiters, caller))
     elif run.edition.wake is Wake.WITHIN_SEND:
-        run.update(agent.label, waiters=(*agent.waiters, op.label))
+        run.update(agent.label, waiters=(*agent.waiters, caller))
     elif agent.status is Status.IDLE and not agent.wakes and agent.fired is None:
-        run.owe(op.label, CallReturned(), "IDLE-02")
+        run.owe(caller, CallReturned(), "IDLE-02")
     else:
-        run.update(agent.label, waiters=(*agent.waiters, op.label))
-    return True
+        run.update(agent.label, waiters=(*agent.waiters, caller))
 
 
 def become_idle(run: Run, label: Label, *, after_failed_flush: bool = False) -> None:

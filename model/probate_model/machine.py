@@ -38,6 +38,7 @@ from probate_model.rooms import NO_ROOMS, Inside, Room, Rooms
 from probate_model.run import Expected, Outcome, Run, Silence
 from probate_model.sessions import keeping
 from probate_model.sessions import room as sessions
+from probate_model.subagents.room import ROOM as SUBAGENTS
 from probate_model.tasks.room import ROOM as TASKS
 from probate_model.world import (
     Agent,
@@ -82,7 +83,7 @@ _BEGINS: dict[type[ops.Op], Callable[[Run, Any], bool]] = {
 }
 
 
-ROOMS: Final[tuple[Room, ...]] = (sessions.ROOM, FIBERS, TASKS, BRIDGE)
+ROOMS: Final[tuple[Room, ...]] = (sessions.ROOM, FIBERS, TASKS, BRIDGE, SUBAGENTS)
 """The later profiles; see ``rooms``."""
 
 _ROOM_OF: Final = {room.profile: room for room in ROOMS}

@@ -24,6 +24,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from probate_model.alphabet.bridge import BRIDGE_OWNER
+from probate_model.alphabet.subagents import RUN_OWNER
 from probate_model.sessions.state import Sessions
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from probate_model.bridge.state import BridgeRoom
     from probate_model.fibers.state import FibersRoom
     from probate_model.run import Run
+    from probate_model.subagents.state import SubagentsRoom
     from probate_model.tasks.state import TasksRoom
     from probate_model.world import Agent
 
@@ -45,6 +47,7 @@ class Rooms(NamedTuple):
     fibers: FibersRoom | None = None
     tasks: TasksRoom | None = None
     bridge: BridgeRoom | None = None
+    subagents: SubagentsRoom | None = None
 
 
 NO_ROOMS: Final = Rooms()
@@ -68,14 +71,21 @@ def furnished(profile: str, spec: WorldSpec) -> Rooms:
         from probate_model.bridge.state import BridgeRoom  # noqa: PLC0415 - what a room holds is made of parts of the world
 
         return Rooms(bridge=BridgeRoom())
+    if profile == "subagents":
+        from probate_model.subagents.state import SubagentsRoom  # noqa: PLC0415 - as above
+
+        return Rooms(subagents=SubagentsRoom())
     return NO_ROOMS
+
+
+_OWNERS: Final = {"bridge": BRIDGE_OWNER, "subagents": RUN_OWNER}
+"""The owner that a room has, by its profile."""
 
 
 def owners_in(profile: str, spec: WorldSpec) -> tuple[OwnerName, ...]:
     """Give the owners that exist before the first item: those of the world, and the one of a room."""
-    if profile == "bridge" and BRIDGE_OWNER not in spec.owners:
-        return (*spec.owners, BRIDGE_OWNER)
-    return spec.owners
+    own = _OWNERS.get(profile)
+    return spec.owners if own is None or own in spec.owners else (*spec.owners, own)
 
 
 class Inside(NamedTuple):

@@ -29,7 +29,9 @@ from probate_model.alphabet.items import Pattern, Reject, Scalar, Throw
 from probate_model.alphabet.names import AgentId, Code, Label
 from probate_model.alphabet.ops import Op
 from probate_model.alphabet.refusals import thrown
+from probate_model.alphabet.subagents import ChildEvent
 from probate_model.clauses import Demand, demand
+from probate_model.rooms import NO_ROOMS
 from probate_model.world import Agent, Due, GateState, Owner, Unload, Wait, World
 
 _CONTAINED = demand("EVENT-01")
@@ -236,14 +238,19 @@ class Run:
 
     def owe(self, call: Label, outcome: Settlement, clause: str) -> None:
         """Let a call settle in a step of its own, unless it is a room that waits for it."""
-        bridge = self.rooms.bridge
-        if bridge is not None and bridge.takes(self, call, outcome):
-            return
+        if self.rooms is not NO_ROOMS:
+            for room in (self.rooms.bridge, self.rooms.subagents):
+                if room is not None and room.takes(self, call, outcome):
+                    return
         self.due = (*self.due, Due(call, outcome, _CONTAINED.clause if self.contained else clause))
 
     def cleanup_began(self, label: Label, demand: Demand) -> None:
         """Record that the scope's cleanup began; it is no dispatch, so nothing can react to it."""
         self.expected.append(Expected(ScopeCleanup(label), demand))
+
+    def observed(self, event: ChildEvent, demand: Demand) -> None:
+        """Record what happened to a program; it is no dispatch, so nothing can react to it."""
+        self.expected.append(Expected(event, self._due(demand)))
 
     def silence(
         self, clause: str, agent: Agent, kind: str, *, lasting: bool = True, broad: bool = False, **where: Scalar
@@ -270,9 +277,10 @@ class Run:
         changes nothing.
         """
         self.expected.append(Expected(event, self._due(demand)))
-        bridge = self.rooms.bridge
-        if bridge is not None:
-            bridge.hear(self, label, event)
+        if self.rooms is not NO_ROOMS:
+            for room in (self.rooms.bridge, self.rooms.subagents):
+                if room is not None:
+                    room.hear(self, label, event)
         if not self.listeners:
             return None
         for listener in self.listeners:
@@ -344,7 +352,7 @@ class Run:
         return Wait(GateOutcome(state.plan[0]))
 
 
-def matches(pattern: Pattern, event: HeardEvent) -> bool:
+def matches(pattern: Pattern, event: HeardEvent | ChildEvent) -> bool:
     """Tell whether an event of the pattern's kind has the fields that the pattern names."""
     for name, value in pattern.where:
         holder: object = event

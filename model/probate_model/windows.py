@@ -179,3 +179,29 @@ class BridgeWindow(StrEnum):
 
     DISCONNECT_IN_CLOSE = "client gone while the bridge's teardown runs"
     """It is joined."""
+
+
+@plain
+class SubagentWindow(StrEnum):
+    """The windows of profile ``subagents``."""
+
+    CANCEL_BEFORE_TURN = "run cancelled before its child has a turn"
+    """There is nothing to read, and the run is aborted all the same."""
+
+    FORK_IN_TURN = "fork of a parent that is in a turn"
+    """The open turn is no part of what the child begins with."""
+
+    CANCEL_BEFORE_SESSION = "run cancelled before there is a session"
+    """It is only remembered: there is nothing yet that could be cancelled."""
+
+    CANCEL_IN_PROMPT = "run cancelled while its program works"
+    """The program is told, and may do what it likes."""
+
+    TORN_AFTER_CANCEL = "program that dies after a cancel"
+    """The pipe is torn, as it would be by an accident."""
+
+    DISPOSE_WHILE_RUNNING = "run disposed before its result has settled"
+    """The end of the child is what settles it."""
+
+    REMOVED_WHILE_RUNNING = "provider taken out while a run of it goes on"
+    """The run does not notice."""

@@ -176,6 +176,30 @@ CHAPTERS: Final = (
         "is answered once: by its own turn, by a cancel, or by the end of the connection, whatever the model does. A "
         "client that goes away leaves nothing behind. (Profile `bridge`.)",
     ),
+    Chapter(
+        "Runs of subagents",
+        ("SUBAGENT",),
+        "An agent has work done by another one, which a named provider makes. What the request needs is checked before "
+        "anything exists. A run has one start, one end, and one result, which is never raised; whoever began it "
+        "disposes it. (Profile `subagents`.)",
+    ),
+    Chapter(
+        "Children in this process",
+        ("INSIDE",),
+        "A child is an agent that its parent owns: a fresh one, or a fork of the parent's complete turns. What "
+        "counts is what it says itself.",
+    ),
+    Chapter(
+        "Children that are programs",
+        ("CHILD",),
+        "A child may be any program that speaks the Agent Client Protocol. It is given a folder, a prompt and an "
+        "environment without credentials, and nothing else; what it does can break its run, but not its parent.",
+    ),
+    Chapter(
+        "Delegation",
+        ("DELEGATE",),
+        "A model has work done as a tool call like any other, and no path leaves the child behind.",
+    ),
 )
 
 REST: Final = Chapter("More", (), "Clauses that belong to none of the chapters above.")

@@ -70,6 +70,7 @@ from probate_model.alphabet.ops import (
 )
 from probate_model.alphabet.rooms import InRoom
 from probate_model.alphabet.sessions import Crash, Reload, Stored, StoredLog
+from probate_model.alphabet.subagents import SubagentOp
 from probate_model.alphabet.tasks import TaskOp
 
 
@@ -151,7 +152,7 @@ class Naming:
                 return _called(f"stored {op.id}", op.label, "stored")
             case Crash():
                 return f"crash, {op.tail}"
-            case _ if isinstance(op, FiberOp | TaskOp | BridgeOp):
+            case _ if isinstance(op, FiberOp | TaskOp | BridgeOp | SubagentOp):
                 return item_line(op)
             case _:
                 assert_never(op)

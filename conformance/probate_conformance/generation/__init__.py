@@ -10,6 +10,7 @@ from probate_conformance.generation.bridge import BridgeWriter
 from probate_conformance.generation.core import EVERYTHING, Palette, Writer
 from probate_conformance.generation.fibers import FiberWriter
 from probate_conformance.generation.sessions import SessionsWriter
+from probate_conformance.generation.subagents import SubagentWriter
 from probate_conformance.generation.tasks import TaskWriter
 from probate_conformance.randomness import stream_of
 from probate_conformance.rehearsal import Rehearsal
@@ -17,7 +18,10 @@ from probate_conformance.trace import Trace
 from probate_model.alphabet.editions import EDITION_2026_06, Edition
 
 WRITERS: Final[Mapping[str, type[Writer]]] = MappingProxyType(
-    {writer.profile: writer for writer in (Writer, SessionsWriter, FiberWriter, TaskWriter, BridgeWriter)}
+    {
+        writer.profile: writer
+        for writer in (Writer, SessionsWriter, FiberWriter, TaskWriter, BridgeWriter, SubagentWriter)
+    }
 )
 """By profile, who writes its traces."""
 

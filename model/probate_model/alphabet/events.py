@@ -16,6 +16,7 @@ from probate_model.alphabet.names import AgentRef, Code, Label, Text
 from probate_model.alphabet.ops import Cause
 from probate_model.alphabet.rooms import InRoom
 from probate_model.alphabet.sessions import StoredLog
+from probate_model.alphabet.subagents import CHILD_EVENTS, SUBAGENT_EVENTS, ChildEvent, Delegated, SubagentEvent
 from probate_model.alphabet.tasks import TASK_EVENTS, TaskEvent, TaskRef, TaskValue
 
 
@@ -246,7 +247,7 @@ class Snapshot:
 class Returned:
     """The call returned: a create with its agent, a look with its snapshot, some with more, others with nothing."""
 
-    value: AgentRef | Label | TaskRef | bool | Snapshot | StoredLog | TaskValue | None = None
+    value: AgentRef | Label | TaskRef | bool | Snapshot | StoredLog | TaskValue | Delegated | None = None
     settlement: Literal["returned"] = "returned"
 
 
@@ -404,10 +405,10 @@ AgentEvent: TypeAlias = (
 )
 """Events of one agent."""
 
-HeardEvent: TypeAlias = AgentEvent | FiberEvent | TaskEvent
+HeardEvent: TypeAlias = AgentEvent | FiberEvent | TaskEvent | SubagentEvent
 """Events that an ordinary listener can hear and react to: those of agents, and those of the rooms."""
 
-Event: TypeAlias = HeardEvent | ScopeCleanup | Settled
+Event: TypeAlias = HeardEvent | ScopeCleanup | ChildEvent | Settled
 
 OfNoAgent: TypeAlias = ScopeCleanup | Settled | InRoom
 """Events that are about something else than an agent."""
@@ -442,6 +443,8 @@ EVENT_KINDS: tuple[str, ...] = (
     *FIBER_EVENTS,
     "scope/cleanup",
     *TASK_EVENTS,
+    *SUBAGENT_EVENTS,
+    *CHILD_EVENTS,
     "settled",
 )
 """All kinds of event, in the order in which an agent's life meets them first."""

@@ -59,6 +59,18 @@ class GateKind(StrEnum):
     DISPOSER = "disposer"
     """A disposer of an effect, before it returns (profile ``fibers``)."""
 
+    INITIALIZE = "initialize"
+    """The program of a subagent, before it answers ``initialize`` (profile ``subagents``, as are the next)."""
+
+    NEW_SESSION = "new-session"
+    """The program, before it answers ``session/new``."""
+
+    ANSWER = "answer"
+    """The program, before it answers its prompt."""
+
+    LEAVE = "leave"
+    """The program, before it goes, when it was told to."""
+
 
 @plain
 class Temper(StrEnum):
@@ -70,7 +82,7 @@ class Temper(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One gate: its kind, and the creation whose agent arrives at it; for ``exit``, the start of the task."""
+    """One gate: its kind, and the creation whose agent arrives at it; of a process, the start of its task or run."""
 
     kind: GateKind
     creation: Label
@@ -84,6 +96,12 @@ TEXT: Final = GateOutcome("text")
 MAX_TOKENS: Final = GateOutcome("max-tokens")
 NOT_FOUND: Final = GateOutcome("not-found")
 SIGNAL: Final = GateOutcome("signal")
+END_TURN: Final = GateOutcome("end-turn")
+REFUSAL: Final = GateOutcome("refusal")
+CANCELLED: Final = GateOutcome("cancelled")
+MAX_REQUESTS: Final = GateOutcome("max-turn-requests")
+UNKNOWN: Final = GateOutcome("unknown")
+DIES: Final = GateOutcome("dies")
 
 _FIXED: Final[dict[GateKind, tuple[GateOutcome, ...]]] = {
     GateKind.SETUP: (OK, THROW),
@@ -97,6 +115,10 @@ _FIXED: Final[dict[GateKind, tuple[GateOutcome, ...]]] = {
     GateKind.EFFECT: (OK, THROW),
     GateKind.DISPOSER: (OK, FAIL),
     GateKind.EXIT: (OK, FAIL, SIGNAL),
+    GateKind.INITIALIZE: (OK, ERROR, DIES),
+    GateKind.NEW_SESSION: (OK, ERROR, DIES),
+    GateKind.ANSWER: (END_TURN, MAX_TOKENS, REFUSAL, CANCELLED, MAX_REQUESTS, UNKNOWN, ERROR, DIES),
+    GateKind.LEAVE: (OK,),
 }
 
 MOST_TOOLS: Final = 8

@@ -19,6 +19,7 @@ from probate_model.alphabet.fibers import FiberOp
 from probate_model.alphabet.members import plain
 from probate_model.alphabet.names import AgentId, Label, OwnerName, Text
 from probate_model.alphabet.sessions import SessionsOp
+from probate_model.alphabet.subagents import SubagentOp
 from probate_model.alphabet.tasks import TaskOp
 
 
@@ -230,6 +231,7 @@ Op: TypeAlias = (
     | SessionsOp
     | TaskOp
     | BridgeOp
+    | SubagentOp
 )
 
 AgentOp: TypeAlias = Send | Steer | Inject | Cancel | AwaitIdle | Dispose

@@ -89,6 +89,18 @@ class Refusal(StrEnum):
     INTERNAL_ERROR = "internal-error"
     """Something failed inside, and the client is not told what."""
 
+    NO_PROVIDER = "no-provider"
+    """There is no provider of subagents of that name."""
+
+    DUPLICATE_PROVIDER = "duplicate-provider"
+    """There is a provider of subagents of that name."""
+
+    UNSUPPORTED_CAPABILITY = "unsupported-capability"
+    """The provider of subagents can't do what the request needs."""
+
+    DEPTH_EXCEEDED = "depth-exceeded"
+    """The child would be too deep."""
+
     UNSPECIFIED = "unspecified"
     """The backend can't tell which; matches every code."""
 

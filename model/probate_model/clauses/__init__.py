@@ -1,6 +1,6 @@
 """The contract as a numbered list: what a clause is (``registry``), and one chapter for each profile."""
 
-from probate_model.clauses import bridge, fibers, sessions, tasks
+from probate_model.clauses import bridge, fibers, sessions, subagents, tasks
 from probate_model.clauses.core import AT_REST, SETTLES_ONCE, failure_clause
 from probate_model.clauses.registry import (
     CLAUSES,
@@ -32,5 +32,6 @@ __all__ = [
     "failure_clause",
     "fibers",
     "sessions",
+    "subagents",
     "tasks",
 ]

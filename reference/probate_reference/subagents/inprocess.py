@@ -139,6 +139,11 @@ class InProcessRun(Run):
             self._unsubscribe = request.signal.subscribe(lambda _cause: self.cancel())
         tasks(self._live)
 
+    @property
+    def creation(self) -> Creation:
+        """The creation of the child."""
+        return self._creation
+
     def cancel(self) -> None:
         """Call the creation off, or cancel the child on the parent's behalf."""
         self._cancelled = True

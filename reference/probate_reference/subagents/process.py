@@ -116,7 +116,6 @@ class AcpRun(Run):
         self._folder = provider.folder_for(request)
         self._said: list[str] = []
         self._size = 0
-        self._cancelled = False
         self._prompted = False
         self._reported = False
         self._session: str | None = None
@@ -126,7 +125,7 @@ class AcpRun(Run):
         self._initialize: Outgoing | None = None
         self._unsubscribe: Callable[[], None] | None = None
         self._dispose = Event()
-        self._aborted_before = request.signal is not None and request.signal.aborted
+        self._aborted_before = self._cancelled = request.signal is not None and request.signal.aborted
         self._spawn()
         if request.signal is not None and not self._aborted_before:
             self._unsubscribe = request.signal.subscribe(lambda _cause: self.cancel())
@@ -184,7 +183,7 @@ class AcpRun(Run):
     async def _live(self) -> None:
         child, peer = self._child, self._peer
         if child is None or peer is None:
-            self._settle(self._outcome(RunStop.ERROR))
+            self._settle(self._broken(self._failure or "the child was not started"))
             self._forget_signal()
             self._end()
             return

@@ -22,7 +22,7 @@ from probate_reference.calls import leave_frames
 from probate_reference.refusals import Refusal
 from probate_reference.reports import contained, log_report
 
-from .runs import Provider, Run, RunRequest, RunStop
+from .runs import Provider, Run, RunRequest, RunResult, RunStop
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -85,6 +85,7 @@ class SubagentEnded:
     provider: str
     parent: Agent | None
     stop: RunStop
+    output: tuple[str, ...] = ()
 
 
 SubagentEvent: TypeAlias = SubagentStarted | SubagentEnded
@@ -175,11 +176,11 @@ class Subagents:
         """Tell of the end of a run, and let go of it when it is disposed; also while everything is being cancelled."""
         with CancelScope(shield=True):
             try:
-                stop = (await run.result).stop
+                result = await run.result
             except Exception as failure:
                 self._report("subagent result", failure)
-                stop = RunStop.ERROR
-            self._emit(SubagentEnded(run.id, name, parent, stop))
+                result = RunResult(RunStop.ERROR)
+            self._emit(SubagentEnded(run.id, name, parent, result.stop, result.output))
             await run.gone
         del self._runs[run]
 

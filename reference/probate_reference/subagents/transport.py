@@ -30,7 +30,17 @@ from probate_reference.processes import kill_marked, leader_ended
 if TYPE_CHECKING:
     from anyio.abc import ByteReceiveStream, ByteSendStream
 
-__all__ = ("MARK", "Child", "Command", "ProcessChild", "Spawner", "end", "spawn_process", "watch_and_end")
+__all__ = (
+    "MARK",
+    "Child",
+    "Command",
+    "ProcessChild",
+    "Spawner",
+    "end",
+    "environment_of",
+    "spawn_process",
+    "watch_and_end",
+)
 
 MARK: Final = "PROBATE_SUBAGENT"
 """The variable that everything a subagent starts has in its environment: the ids of its run and of those around it."""
@@ -147,6 +157,12 @@ class ProcessChild:
         return f"signal {-code}" if code < 0 else f"exit code {code}"
 
 
+def environment_of(command: Command, ambient: Mapping[str, str]) -> dict[str, str]:
+    """Return what a command finds in its environment: what it inherits, what is configured, and its mark."""
+    marks = [mark for mark in (ambient.get(MARK), command.mark) if mark]
+    return child_environment(ambient, {**command.overlay, MARK: ":".join(marks) or None})
+
+
 def spawn_process(command: Command, ambient: Mapping[str, str] | None = None) -> ProcessChild:
     """Start a process.
 
@@ -155,13 +171,10 @@ def spawn_process(command: Command, ambient: Mapping[str, str] | None = None) ->
     :param ambient: the environment to inherit from; that of this process if ``None``
     :raises OSError: if it cannot be started
     """
-    inherited = os.environ if ambient is None else ambient
-    marks = [mark for mark in (inherited.get(MARK), command.mark) if mark]
-    environment = child_environment(inherited, {**command.overlay, MARK: ":".join(marks) or None})
     popen = subprocess.Popen(
         command.arguments,
         cwd=command.folder,
-        env=environment,
+        env=environment_of(command, os.environ if ambient is None else ambient),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         bufsize=0,

@@ -17,6 +17,7 @@ from anyio.abc import TaskGroup
 from probate_conformance.backends.reference.bridge import BridgeSubject
 from probate_conformance.backends.reference.fibers import FiberSubject
 from probate_conformance.backends.reference.sessions import SessionsSubject
+from probate_conformance.backends.reference.subagents import SubagentSubject
 from probate_conformance.backends.reference.subject import Subject
 from probate_conformance.backends.reference.tasks import TaskSubject
 from probate_conformance.errors import BackendBroke
@@ -34,6 +35,7 @@ SUBJECTS: Final[Mapping[str, type[Subject]]] = MappingProxyType(
         "fibers": FiberSubject,
         "tasks": TaskSubject,
         "bridge": BridgeSubject,
+        "subagents": SubagentSubject,
     }
 )
 """By profile, what carries out its items."""

@@ -1,0 +1,1 @@
+"""The rules of profile ``subagents``: runs of agents by agents."""
