@@ -77,7 +77,17 @@ from probate_model.alphabet.ops import (
     Withdraw,
 )
 from probate_model.alphabet.sessions import Crash, Reload, Stored
-from probate_model.alphabet.subagents import ChildAsks, Delegate, DisposeRun, OnRun, StartRun, SubagentOp
+from probate_model.alphabet.subagents import (
+    IN_PROCESS,
+    RUN_OWNER,
+    AbortRun,
+    CancelRun,
+    ChildAsks,
+    Delegate,
+    OnRun,
+    StartRun,
+    SubagentOp,
+)
 from probate_model.alphabet.tasks import (
     EMPTY_TASK,
     UNKNOWN_TASK,
@@ -195,16 +205,17 @@ class Trace(BaseModel):
         return [*bursts, self.epilogue()]
 
     def epilogue(self) -> tuple[BurstItem, ...]:
-        """Give what ends every trace: open all gates, unplug the root, end bridge, runs, owners, provider, executor."""
+        """Give what ends every trace: open all gates, unplug the root, end bridge, owners, provider, executor."""
         gates = dict.fromkeys(item.gate for item in self.items if isinstance(item, Hold))
         plugged = (op for item in self.items for op in ops_of(item) if isinstance(op, Plug) and op.parent == ROOT)
         fibers = (Unplug(Label(f"end:{op.label}"), op.label) for op in plugged)
-        owners = (UnloadOwner(Label(f"end:{owner}"), owner) for owner in self.world.owners)
+        names = self.world.owners
+        if self.profile == "subagents":
+            names = (*(name for name in names if name != RUN_OWNER), RUN_OWNER)
+        owners = (UnloadOwner(Label(f"end:{owner}"), owner) for owner in names)
         executor = (DisposeExecutor(Label("end:executor")),) if self.profile == "tasks" else ()
         bridge = (CloseBridge(Label("end:bridge")),) if self.profile == "bridge" else ()
-        started = (op for item in self.items for op in ops_of(item) if isinstance(op, StartRun))
-        runs = (DisposeRun(Label(f"end:{op.label}"), op.label) for op in started)
-        ends = (*fibers, *bridge, *runs, *owners)
+        ends = (*fibers, *bridge, *owners)
         return (*(Open(gate) for gate in gates), *ends, UnloadProvider(Label("end")), *executor)
 
     def with_items(self, items: Sequence[Item]) -> Trace:
@@ -236,6 +247,8 @@ def faults(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
                 yield number, "a crash can't be in a reaction: nobody would go on with the dispatch"
             if isinstance(item, React) and isinstance(op, BridgeOp):
                 yield number, f"{op.item} can't be in a reaction: clients hear of nothing but answers"
+            if isinstance(item, React) and isinstance(op, SubagentOp) and not _is_inside(op, items):
+                yield number, f"{op.item} can't be in a reaction, but for a cancel of a child in this process"
             if not isinstance(item, React) and THIS in _names(op):
                 yield number, "'this' means something only in a reaction"
             if isinstance(op, Send | Steer | Inject | Prompt | StartRun | Delegate) and op.text != BAD_TEXT:
@@ -254,6 +267,14 @@ def faults(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
             yield from ((number, fault) for fault in _reaction_faults(item))
         elif isinstance(item, Plan | Hold | Release | Open):
             yield from ((number, fault) for fault in _gate_faults(item))
+
+
+def _is_inside(op: SubagentOp, items: Sequence[Item]) -> bool:
+    """Tell whether an op cancels a run of a child in this process, or of none."""
+    started = (other for other in items if isinstance(other, StartRun | Delegate))
+    return isinstance(op, CancelRun | AbortRun) and all(
+        other.provider in IN_PROCESS for other in started if other.label == op.run
+    )
 
 
 def _members(op: Op) -> tuple[int, ...]:

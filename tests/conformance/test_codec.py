@@ -31,6 +31,12 @@ EVENTS = """
     effect/dispose e 2
     effect/disposed e 2 fail
     task/done bash-1 killed signal:15
+    subagent/start r fork parent=a#1 seeded=6
+    subagent/end r max-tokens T
+    child/spawned r in=/a HOME=/h PATH=/p
+    child/hears r session/new
+    child/gone r
+    settled d returned aborted T
     scope/cleanup c
     log a#1 0 turn/start turn=1 trigger=injection
     log a#1 1 user/message A
@@ -98,6 +104,19 @@ ITEMS = """
     close n
     leave k
     end_bridge
+    run r fork T by=c signal=armed depth=2 needs=tool-filter
+    delegate q acp U by=c signal=pre-aborted
+    cancel_run r
+    abort_run r
+    await_run r
+    dispose_run r
+    add missing
+    remove trusting
+    says r tool-call w
+    asks r reject-once allow-always
+    grace r
+    hold new-session r deaf
+    release answer r max-turn-requests
     settle
 """
 
@@ -113,7 +132,7 @@ def test_every_kind_of_event_is_typed_here() -> None:
     assert {event(one.strip()).event for one in EVENTS.strip().splitlines()} == set(EVENT_KINDS)
 
 
-@pytest.mark.parametrize("place", range(51))
+@pytest.mark.parametrize("place", range(64))
 def test_an_item_is_read_back(place: int) -> None:
     item = items(ITEMS)[place]
     assert ITEM.validate_json(ITEM.dump_json(item)) == item

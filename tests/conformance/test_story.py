@@ -86,6 +86,33 @@ ITEMS: list[tuple[dict[str, Any], str]] = [
     ({"item": "close_session", "label": "q", "session": "n"}, "close session n -> q"),
     ({"item": "disconnect", "label": "d", "connection": "k"}, "client k disconnects -> d"),
     ({"item": "close_bridge", "label": "z"}, "close bridge -> z"),
+    ({"item": "start_run", "label": "r", "provider": "acp", "text": "T"}, "start run 'T' with acp -> r"),
+    (
+        {
+            "item": "start_run",
+            "label": "r",
+            "provider": "fork",
+            "text": "T",
+            "parent": "c",
+            "signal": "armed",
+            "depth": 1,
+            "needs": "tool-filter",
+        },
+        "start run 'T' with fork by c signal armed depth 1 needs tool-filter -> r",
+    ),
+    ({"item": "delegate", "label": "r", "provider": "acp", "text": "T", "by": "c"}, "delegate 'T' with acp by c -> r"),
+    ({"item": "cancel_run", "label": "x", "run": "r"}, "cancel run r -> x"),
+    ({"item": "abort_run", "label": "a", "run": "r"}, "abort run r -> a"),
+    ({"item": "await_run", "label": "w", "run": "r"}, "await run r -> w"),
+    ({"item": "dispose_run", "label": "d", "run": "r"}, "dispose run r -> d"),
+    ({"item": "add_provider", "label": "l", "provider": "acp"}, "add provider acp -> l"),
+    ({"item": "remove_provider", "label": "u", "provider": "acp"}, "remove provider acp -> u"),
+    (
+        {"item": "child_says", "label": "m", "run": "r", "says": "thought", "text": "w"},
+        "child of r says thought 'w' -> m",
+    ),
+    ({"item": "child_asks", "label": "q", "run": "r", "options": ["allow-once"]}, "child of r asks allow-once -> q"),
+    ({"item": "pass_grace", "label": "g", "run": "r"}, "grace of r passes -> g"),
     (
         {
             "item": "react",

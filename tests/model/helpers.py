@@ -122,12 +122,22 @@ from probate_model.alphabet.ops import (
 )
 from probate_model.alphabet.sessions import Crash, Reload, Stored, StoredLog, Tail
 from probate_model.alphabet.sessions import Restart as StoreRestart
+from probate_model.alphabet.subagents import (
+    ChildGone,
+    ChildHears,
+    ChildSpawned,
+    Delegated,
+    RunEnded,
+    RunStarted,
+    RunStop,
+)
 from probate_model.alphabet.tasks import TaskDone, TaskList, TaskOutput, TaskOwner, TaskRef, TaskStatus
 from probate_model.machine import apply, settle
 from probate_model.registry import snapshot
 from probate_model.run import Silence
 from probate_model.world import World, new_world
 from tests.model.bridge_words import CLIENT_VERBS, client_op
+from tests.model.subagent_words import RUN_VERBS, run_event, run_line, run_op
 from tests.model.task_words import NAMED, VERBS, task_op, value_words
 
 # Events as text.
@@ -164,6 +174,8 @@ def line(event: Event) -> str:
             return f"effect/disposed {effect} {member} {disposed.value}"
         case TaskDone(task, status, how):
             return f"task/done {task} {status.value} {how}"
+        case RunStarted() | RunEnded() | ChildSpawned() | ChildHears() | ChildGone():
+            return run_line(event)
         case ScopeCleanup(creation):
             return f"scope/cleanup {creation}"
         case Settled(call, outcome):
@@ -198,6 +210,8 @@ def _outcome_words(outcome: Settlement) -> str:
             return f"raised {code}"
         case Returned(None):
             return "returned"
+        case Returned(Delegated(stop, output)):
+            return " ".join(["returned", stop.value, *output])
         case Returned(TaskOutput() | TaskOwner() | TaskList() as told):
             return f"returned {value_words(told)}"
         case Returned(value):
@@ -253,6 +267,8 @@ def event(text: str) -> Event:
             return DisposerEnded(Label(name), int(member), DisposerOutcome(disposed))
         case "task/done", [status, how]:
             return TaskDone(TaskRef(name), TaskStatus(status), how)
+        case _ if kind.startswith(("subagent/", "child/")):
+            return run_event(kind, name, words)
         case "scope/cleanup", []:
             return ScopeCleanup(Label(name))
         case "settled", ["raised", code]:
@@ -297,12 +313,14 @@ def _record(words: Sequence[str]) -> Record:
             raise ValueError(f"no record: {' '.join(words)!r}")
 
 
-def _value(words: Sequence[str]) -> AgentRef | Snapshot | None:
+def _value(words: Sequence[str]) -> AgentRef | Snapshot | Delegated | None:
     match words:
         case []:
             return None
         case [ref]:
             return AgentRef(ref)
+        case [stop, said]:
+            return Delegated(RunStop(stop), (Text(said),))
         case [agents, roots, sessions]:
             listed = []
             for entry in _names(agents):
@@ -415,6 +433,8 @@ class Script:
                 return _effect(Label(label or name), options)
             case "provide", [name, fiber, service]:
                 return Provide(Label(label or name), Label(fiber), ServiceName(service))
+            case _ if verb in RUN_VERBS:
+                return run_op(verb, words, label)
             case _ if verb in CLIENT_VERBS:
                 return client_op(verb, words, label)
             case named, [name, *options] if named in NAMED:

@@ -1,4 +1,4 @@
-"""Every numbered case of the chapters A to F and H to J is a test, or stands on the list of those that can't be one."""
+"""Every numbered case of the chapters A to F and H to K is a test, or stands on the list of those that can't be one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tests.model import (
     test_cases_fibers,
     test_cases_registry,
     test_cases_sessions,
+    test_cases_subagents,
     test_cases_teardown,
     test_cases_turns,
 )
@@ -27,6 +28,7 @@ MODULES: dict[str, ModuleType] = {
     "F": test_cases_sessions,
     "H": test_cases_fibers,
     "J": test_cases_bridge,
+    "K": test_cases_subagents,
 }
 
 KNOWN = {f"{chapter}{number}" for chapter, numbers in CASES.items() for number in numbers}
@@ -50,6 +52,7 @@ def test_the_list_of_cases_is_whole() -> None:
         "H": 16,
         "I": 23,
         "J": 24,
+        "K": 24,
     }
     assert all(list(numbers) == sorted(set(numbers)) for numbers in CASES.values())
 

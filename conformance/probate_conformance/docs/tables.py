@@ -18,6 +18,7 @@ from probate_model.alphabet.events import EVENT_KINDS, VETOABLE, Record, ScopeCl
 from probate_model.alphabet.gates import GateKind, fixed_outcomes
 from probate_model.alphabet.ops import Op, Resume
 from probate_model.alphabet.refusals import Refusal
+from probate_model.alphabet.subagents import ChildEvent
 from probate_model.clauses import CLAUSES, Clause
 
 PAGE: Final = "contract.md"
@@ -87,7 +88,8 @@ def ops() -> Iterator[str]:
 
 def events() -> Iterator[str]:
     """Give the table of the events."""
-    classes = {**EVENT_CLASSES, "scope/cleanup": ScopeCleanup, "settled": Settled}
+    unheard = {_default(cls, "event"): cls for cls in get_args(ChildEvent)}
+    classes = {**EVENT_CLASSES, **unheard, "scope/cleanup": ScopeCleanup, "settled": Settled}
     rows = []
     for kind in EVENT_KINDS:
         veto = " **Can be vetoed.**" if kind in VETOABLE and "veto" not in said_of(classes[kind]) else ""

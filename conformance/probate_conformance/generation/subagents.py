@@ -111,7 +111,7 @@ class SubagentWriter(Writer):
     def go_on(self) -> None:
         """Write one more item, or now and then a few in a row that belong together."""
         if self.promised is None and self.palette.ops >= _STORY_OPS and self.random.chance(1, 6):
-            stories = (self._early, self._torn, self._before_turn, self._stubborn, self._forked)
+            stories = (self._early, self._torn, self._before_turn, self._stubborn, self._forked, self._asking)
             self.random.choose(stories)()
         else:
             super().go_on()
@@ -148,6 +148,19 @@ class SubagentWriter(Writer):
                 if self.random.chance(1, 2):
                     self._settle()
             self._add(Release(gate, DIES if self.random.chance(2, 3) else self._outcome(GateKind.ANSWER)))
+
+    def _asking(self) -> None:
+        """Let a program ask for permission, perhaps after a cancel that it does not heed."""
+        if len(self._left()) < _MOST_RUNS and {"answer"} <= self.palette.gates and "child_asks" in self.palette.ops:
+            label = self._run_label()
+            deaf = "deaf" in self.palette.features and self.random.chance(1, 3)
+            self._add(Hold(Gate(GateKind.ANSWER, label), Temper.DEAF if deaf else Temper.HONOURS))
+            provider = RunProvider.ACP if self.random.chance(1, 3) else RunProvider.TRUSTING
+            self._add(self._start(label, provider, RunSignal.NONE))
+            self._settle()
+            if deaf:
+                self._add(CancelRun(self._label("x"), label))
+            self._add(self._asks(label))
 
     def _before_turn(self) -> None:
         """Cancel a run whose child is there and has no turn: as soon as its prompt is queued, or its agent is there."""
@@ -228,7 +241,7 @@ class SubagentWriter(Writer):
         offer(1, lambda: AddProvider(self._label("l"), self.random.choose(present)), "add_provider", present)
         offer(2, lambda: RemoveProvider(self._label("u"), self.random.choose(present)), "remove_provider", present)
         offer(14, lambda: self._says(working), "child_says", working)
-        offer(6, lambda: self._asks(working), "child_asks", working)
+        offer(6, lambda: self._asks(self.random.choose(working).label), "child_asks", working)
         offer(9, lambda: PassGrace(self._label("g"), self.random.choose(staying).label), "pass_grace", staying)
         held = [state.gate for state in world.gates if state.held]
         waiting = [gate for gate in held if somebody_waits(world, gate)]
@@ -289,10 +302,10 @@ class SubagentWriter(Writer):
         )
         return ChildSays(self._label("m"), self.random.choose(working).label, says, self._word())
 
-    def _asks(self, working: list[Run]) -> ChildAsks:
+    def _asks(self, run: Label) -> ChildAsks:
         many = 1 + self.random.below(3)
         options = tuple(self.random.choose(tuple(Option)) for _ in range(many))
-        return ChildAsks(self._label("q"), self.random.choose(working).label, tuple(dict.fromkeys(options)))
+        return ChildAsks(self._label("q"), run, tuple(dict.fromkeys(options)))
 
     def _program_gate(self) -> Gate:
         """Draw a gate of a program: of one that is there, or of the run to come."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from probate_model.alphabet import subagents as alphabet
-from probate_model.alphabet.gates import Gate, GateKind, GateOutcome
+from probate_model.alphabet.gates import DIES, Gate, GateKind, GateOutcome
 from probate_model.alphabet.names import Label
 from probate_model.rooms import Room, Rooms
 from probate_model.run import Run as Stretch
@@ -100,6 +100,41 @@ def _fire(stretch: Stretch, step: SubagentStep) -> None:
     _FIRE[step.activity](stretch, step.label)
 
 
+def _is_timeless(rooms: Rooms, step: SubagentStep) -> bool:
+    """Tell whether it makes no difference when a step happens.
+
+    What we do with an answer, and with a word, depends on nothing that can still change, as only children in this
+    process are cancelled from inside of a dispatch. What is said may be lost, but only if we write into a torn pipe.
+    """
+    room = rooms.subagents
+    assert room is not None
+    run = next((run for run in room.runs if run.label == step.label), None)
+    match step.activity:
+        case "end" | "go on" | "never was":
+            return True
+        case "call":
+            call = next(call for call in room.calls if call.op.label == step.label)
+            return call.begun and run is not None and (call.ending or not isinstance(run.child, Inside))
+        case "hear" | "answer" | "read":
+            assert run is not None
+            assert isinstance(run.child, Program)
+            return _is_free(step.activity, run.child, disposing=run.disposing)
+        case _:
+            return False
+
+
+def _is_free(activity: Activity, program: Program, *, disposing: bool) -> bool:
+    """Tell the same of what a program and we do with the lines between us."""
+    match activity:
+        case "hear":
+            return program.gone and all(said.kind == "end" for said in program.said)
+        case "answer":
+            return not disposing and program.wait is not None and program.wait.outcome != DIES
+        case _:
+            kind = program.said[0].kind
+            return kind == "end" or (kind != "question" and not program.unread)
+
+
 # Gates.
 
 
@@ -154,5 +189,6 @@ ROOM: Final = Room(
     release=_release,
     waits=lambda rooms, gate: _at(rooms, gate) is not None,
     bind=_bind,
+    timeless=_is_timeless,
 )
 """The room."""
