@@ -1,7 +1,9 @@
-"""The kit put to the test: whether the known-bad backends are found, each by the clause that speaks of its defect.
+"""The kit put to the test: whether what is known to be wrong is found, by the clause that speaks of it.
 
-A kit that reports nothing may be blind. Each known-bad backend is checked as any other would be, up to its first
-failure, from begin to end by one worker of a crew.
+A kit that reports nothing may be blind. In edition ``2026-06`` there are the known-bad backends, each the reference
+with one defect; in ``2026-08``, which nothing of ours but the model follows, there is a lie for each clause (see
+``lying``). Each is checked as any other backend would be, up to its first failure, from begin to end by one worker of a
+crew.
 """
 
 from __future__ import annotations
@@ -12,10 +14,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from probate_conformance.backends.lying import EDITION, LIES, Lie, LyingBackend
 from probate_conformance.backends.reference import known_bad
 from probate_conformance.backends.reference.known_bad import VARIANTS, Variant
 from probate_conformance.backends.reference.known_bad.variant import Loop
-from probate_conformance.checking import Plan
+from probate_conformance.checking import Plan, check
 from probate_conformance.crew import Crew, Gone, Link
 from probate_conformance.errors import BackendBroke, ProbateError
 from probate_conformance.interrupts import Interrupt
@@ -45,18 +48,19 @@ class Tried:
     """The share of all traces that it passes, if that was asked for."""
 
     @property
-    def variant(self) -> Variant:
-        """The defect."""
-        return VARIANTS[self.name]
+    def defect(self) -> Variant | Lie:
+        """What was wrong with it."""
+        return VARIANTS[self.name] if self.name in VARIANTS else LIES[self.name]
 
     @property
     def fault(self) -> str | None:
-        """Tell what is wrong, if anything is."""
+        """Tell what is wrong with how it was found, if anything is."""
+        defect = self.defect
         if self.clause is None:
             return "survived"
-        if self.clause != self.variant.clause:
+        if self.clause != defect.clause:
             return "reported by another clause"
-        if self.passed is not None and self.passed < 0.5 and not self.variant.blunt:
+        if self.passed is not None and self.passed < 0.5 and not (isinstance(defect, Lie) or defect.blunt):
             return "passes less than half of all traces"
         return None
 
@@ -108,6 +112,8 @@ def _work(trial: Trial, link: Link) -> None:
 
 
 def _tried(name: str, trial: Trial) -> Tried:
+    if name in LIES:
+        return _lied(LIES[name], trial)
     variant = VARIANTS[name]
     loop = trial.loop or variant.loops[0]
     (result,) = known_bad.selftest([variant], trial.cases, seed=trial.seed, loop=loop)
@@ -116,6 +122,16 @@ def _tried(name: str, trial: Trial) -> Tried:
         with known_bad.backend(name, loop) as backend:
             passed = backend.converse(_share(backend.manifest, Plan(trial.seed, THOROUGH, profile=variant.profile)))
     return Tried(name, result.clause, result.runs, result.length, result.story, passed)
+
+
+def _lied(lie: Lie, trial: Trial) -> Tried:
+    plan = Plan(trial.seed, trial.cases, EDITION.name, stop_at_first=True, only=(lie.clause,))
+    with LyingBackend(lie) as backend:
+        checked = backend.converse(check(backend.manifest, plan, lambda _: None))
+    if not checked.cases:
+        return Tried(lie.clause, None, checked.traces, 0, "", None)
+    case = checked.cases[0]
+    return Tried(lie.clause, case.clause, case.number + 1, len(case.trace.items), case.story, None)
 
 
 def _share(manifest: Manifest, plan: Plan) -> Conversation[float]:

@@ -19,7 +19,7 @@ from probate_conformance.wire import Burst, Close, Closed, Command, Conversation
 from probate_model.alphabet.editions import EDITIONS, Edition
 from probate_model.machine import apply, bind, enabled, fire, settle
 from probate_model.registry import snapshot
-from probate_model.run import Expected
+from probate_model.run import Expected, Silence
 from probate_model.world import World, new_world
 
 T = TypeVar("T")
@@ -86,19 +86,33 @@ class ModelBackend:
             raise BackendBroke("a burst came before any world was opened", mend="open a world first")
         world = self._world
         expected: list[Expected] = []
+        silences: list[Silence] = []
         for item in command.items:
             outcome = apply(world, item)
             world = outcome.world
             expected += outcome.expected
+            silences += outcome.silences
         if self._random is None:
             outcome = settle(world)
             world = outcome.world
             expected += outcome.expected
+            silences += outcome.silences
         else:
             while steps := enabled(world):
                 outcome = fire(world, self._random.choice(steps))
                 world = outcome.world
                 expected += outcome.expected
+                silences += outcome.silences
             world = bind(world)
         self._world = world
-        return Quiet(events=tuple(entry.event for entry in expected), snapshot=snapshot(world))
+        quiet = Quiet(events=tuple(entry.event for entry in expected), snapshot=snapshot(world))
+        return self.told(quiet, expected, silences)
+
+    def told(self, quiet: Quiet, expected: list[Expected], silences: list[Silence]) -> Quiet:
+        """Give what is told of a burst: the truth.
+
+        :param expected: why everything was due
+        :param silences: where nothing was, on purpose
+        """
+        del expected, silences
+        return quiet

@@ -7,8 +7,9 @@ import os
 import sys
 from typing import Final
 
+from probate_conformance.backends.lying import LIES, Lie
 from probate_conformance.backends.reference.known_bad import BUDGET, VARIANTS
-from probate_conformance.cli.options import add_color, natural, positive
+from probate_conformance.cli.options import add_color, natural, positive, require_edition
 from probate_conformance.cli.output import emit
 from probate_conformance.errors import Exit, unknown_name
 from probate_conformance.interrupts import Interrupt
@@ -16,12 +17,15 @@ from probate_conformance.lockstep import Verdict
 from probate_conformance.render.style import Ink, Style, style_for
 from probate_conformance.selftest import Trial, Tried, selftest
 from probate_conformance.spreading import MOST, processors
+from probate_model.alphabet.editions import EDITION_2026_06
 
 NAME: Final = "selftest"
-SUMMARY: Final = "show that the kit finds the known-bad backends, each by the clause of its defect"
+SUMMARY: Final = "show that the kit finds what is known to be wrong, each by the clause of its defect"
 DESCRIPTION: Final = """\
 Check each known-bad backend, which is the reference with one defect, up to its first failure, and
-shrink that. Exit code 1 if one survives, or is reported by another clause than its own.
+shrink that. Exit code 1 if one survives, or is reported by another clause than its own. The reference
+follows edition 2026-06; for 2026-08 it is the model that tells one lie about each clause, and what other
+clauses make of that is not judged.
 """
 
 
@@ -31,8 +35,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "names",
         nargs="*",
         metavar="NAME",
-        help="known-bad backends, with or without 'bad:'; `probate list --backends` tells them (default: all)",
+        help="known-bad backends, with or without 'bad:'; `probate list --backends` tells them; "
+        "in edition 2026-08, clauses (default: all)",
     )
+    parser.add_argument("--edition", default=EDITION_2026_06.name, metavar="E", help="(default: %(default)s)")
     parser.add_argument("--seed", type=natural, default=0, metavar="N", help="of the traces (default: %(default)s)")
     parser.add_argument(
         "--cases", type=positive, default=BUDGET, metavar="N", help="the most traces for each (default: %(default)s)"
@@ -56,11 +62,7 @@ def run(arguments: argparse.Namespace) -> Exit:
     :raises UsageError: if a name means nothing
     :raises BackendBroke: if a process ends before its work is done
     """
-    names = [name.removeprefix("bad:") for name in arguments.names] or list(VARIANTS)
-    for name in names:
-        if name not in VARIANTS:
-            raise unknown_name("known-bad backend", name, VARIANTS, also="`probate list --backends` shows all")
-    names = list(dict.fromkeys(names))
+    names = _names(arguments)
     style = style_for(sys.stdout, os.environ, no_color=arguments.no_color)
     emit(_line(style, " ", "mutant", "due", "reported", "traces", "items", "passes", "known-bad backend", Ink.DIM))
     interrupt = Interrupt()
@@ -72,8 +74,9 @@ def run(arguments: argparse.Namespace) -> Exit:
             faults += tried.fault is not None
             emit(_told(tried, style))
             if arguments.stories and tried.story:
-                emit("".join(f"  {line}\n" for line in (tried.variant.says, *tried.story.splitlines(), "")))
-    many = f"{len(names)} known-bad backend{'' if len(names) == 1 else 's'}"
+                emit("".join(f"  {line}\n" for line in (tried.defect.says, *tried.story.splitlines(), "")))
+    what = "known-bad backend" if arguments.edition == EDITION_2026_06.name else "lie"
+    many = f"{len(names)} {what}{'' if len(names) == 1 else 's'}"
     if faults:
         said, verdict = f"{faults} of {many} {'was' if faults == 1 else 'were'} not found as due", Verdict.FAIL
     else:
@@ -82,18 +85,38 @@ def run(arguments: argparse.Namespace) -> Exit:
     return Exit.FAIL if faults else Exit.PASS
 
 
+def _names(arguments: argparse.Namespace) -> list[str]:
+    """Give what is to be tried, each once.
+
+    :raises UsageError: if a name means nothing
+    """
+    require_edition(arguments.edition)
+    if arguments.edition != EDITION_2026_06.name:
+        names = [name.upper() for name in arguments.names] or list(LIES)
+        for name in names:
+            if name not in LIES:
+                raise unknown_name("clause with a lie", name, LIES, also="`probate list --edition` shows all")
+    else:
+        names = [name.removeprefix("bad:") for name in arguments.names] or list(VARIANTS)
+        for name in names:
+            if name not in VARIANTS:
+                raise unknown_name("known-bad backend", name, VARIANTS, also="`probate list --backends` shows all")
+    return list(dict.fromkeys(names))
+
+
 def _told(tried: Tried, style: Style) -> str:
-    variant, fault = tried.variant, tried.fault
+    defect, fault = tried.defect, tried.fault
     passes = "" if tried.passed is None else f"{100 * tried.passed:.0f} %"
-    name = f"{tried.name}{f': {fault}' if fault else ''}"
+    said = defect.says if isinstance(defect, Lie) else tried.name
+    name = f"{said}{f': {fault}' if fault else ''}"
     mark = style.mark(Verdict.FAIL if fault else Verdict.PASS)
     length = f"{tried.length}" if tried.clause else "-"
     inks = (Ink.RED,) if fault else ()
     return _line(
         style,
         mark,
-        variant.mutant,
-        variant.clause,
+        "-" if isinstance(defect, Lie) else defect.mutant,
+        defect.clause,
         tried.clause or "-",
         f"{tried.traces:,}",
         length,

@@ -43,6 +43,20 @@ def test_a_name_that_means_nothing(here: Probate) -> None:
     assert ran.err.startswith("probate: unknown known-bad backend 'children-are-root'\n  did you mean 'children-are-")
 
 
+def test_in_the_other_edition_lies_are_told_of_its_clauses(here: Probate) -> None:
+    ran = here("selftest", "--edition", "2026-08", "inbox-10", "CANCEL-14", "-j", "1", "--stories")
+    assert ran.code == 0
+    assert [line.split()[:4] for line in ran.out.splitlines() if line.startswith("✓ -")] == [
+        ["✓", "-", "INBOX-10", "INBOX-10"],
+        ["✓", "-", "CANCEL-14", "CANCEL-14"],
+    ]
+    assert "seen " in ran.out
+    assert ran.out.endswith("\nall 2 lies were found, each by its clause\n")
+    ran = here("selftest", "--edition", "2026-08", "INBOX-01")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("probate: unknown clause with a lie 'INBOX-01'\n")
+
+
 @pytest.mark.parametrize(
     ("clause", "passed", "fault"),
     [
