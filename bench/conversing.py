@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from types import ModuleType, TracebackType
+from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 from unittest.mock import patch
 
@@ -142,10 +142,13 @@ class Meter:
             ("probate_conformance.generation", "generate"),
             ("probate_conformance.generation", "generate_rehearsed"),
         ),
-        "the model's run": (("probate_model.machine", "apply"), ("probate_model.machine", "settle")),
-        "another order": (("probate_model.following", "follow"), ("probate_conformance.lockstep", "_search")),
+        "the model's run": (
+            ("probate_conformance.rehearsal", "Rehearsing.add"),
+            ("probate_conformance.rehearsal", "Rehearsing.settle"),
+        ),
+        "another order": (("probate_model.following", "follow"), ("probate_conformance.lockstep", "search")),
     }
-    """The functions that make up each part. Those that are not there (any more) are left out."""
+    """The functions that make up each part, and the methods."""
 
     def __init__(self) -> None:
         self.parts: dict[str, float] = dict.fromkeys(self.PARTS, 0.0)
@@ -157,19 +160,17 @@ class Meter:
         """Measure as long as this is entered."""
         with ExitStack() as stack:
             for part, functions in self.PARTS.items():
-                for home, name in functions:
-                    function = vars(sys.modules[home]).get(name)
-                    for module in list(sys.modules.values()) if function is not None else ():
-                        if self._of_kit(module, part) and vars(module).get(name) is function:
+                for home, path in functions:
+                    owner, _, name = path.rpartition(".")
+                    if owner:
+                        kind = vars(sys.modules[home])[owner]
+                        stack.enter_context(patch.object(kind, name, self._metered(part, vars(kind)[name])))
+                        continue
+                    function = vars(sys.modules[home])[name]
+                    for module in list(sys.modules.values()):
+                        if module.__name__.startswith("probate_conformance.") and vars(module).get(name) is function:
                             stack.enter_context(patch.object(module, name, self._metered(part, function)))
             yield self
-
-    @staticmethod
-    def _of_kit(module: ModuleType, part: str) -> bool:
-        """Tell whether a module's calls count. What generation asks of the model to decide is its own."""
-        if part == "the model's run" and module.__name__ == "probate_conformance.generation":
-            return False
-        return module.__name__.startswith("probate_conformance.")
 
     def _metered(self, part: str, function: Any) -> Callable[..., Any]:
         def metered(*arguments: Any, **named: Any) -> Any:

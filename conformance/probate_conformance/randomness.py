@@ -28,8 +28,7 @@ class SplitMix64:
 
     def draw(self) -> int:
         """Give the next number from 0 to 2**64 - 1."""
-        self._state = (self._state + _STEP) & _MASK
-        mixed = self._state
+        self._state = mixed = (self._state + _STEP) & _MASK
         mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
         mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
         return mixed ^ (mixed >> 31)
@@ -40,15 +39,15 @@ class SplitMix64:
 
     def chance(self, favourable: int, possible: int) -> bool:
         """Decide whether something special happens, as likely as ``favourable`` in ``possible``."""
-        return self.below(possible) < favourable
+        return (self.draw() * possible) >> 64 < favourable
 
     def choose(self, options: Sequence[T]) -> T:
         """Give one of the options, each as likely as another."""
-        return options[self.below(len(options))]
+        return options[(self.draw() * len(options)) >> 64]
 
     def weighted(self, options: Sequence[tuple[int, T]]) -> T:
         """Give one of the options, each as likely as its weight says."""
-        return at_weight(options, self.below(sum(weight for weight, _ in options)))
+        return at_weight(options, self.below(sum([weight for weight, _ in options])))
 
 
 def at_weight(options: Sequence[tuple[int, T]], point: int) -> T:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from probate_model.alphabet.events import Event, Settled
 from probate_model.alphabet.items import BurstItem
-from probate_model.machine import Layout, apply, settle
-from probate_model.run import Expected, Silence
+from probate_model.machine import Layout, Stretch, Walk
+from probate_model.run import Expected, Run, Silence
 from probate_model.world import World
 
 
@@ -34,14 +34,13 @@ class Rehearsal:
     """How many of the events come from the begins."""
     begun_silences: tuple[Silence, ...]
     begun_world: World
-    layout: Layout
-    """Where the settlements may stand."""
+    stretches: tuple[Stretch, ...]
 
     def allows(self, events: Sequence[Event]) -> bool:
         """Tell whether what was seen is the canonical run, but for settlements that came at another time."""
         if len(events) != len(self.expected):
             return False
-        layout = self.layout
+        layout = Layout(self.expected, self.stretches)
         tied, free, breaks, earliest = layout.tied, layout.free, layout.breaks, layout.earliest
         place = 0
         left = set(free)
@@ -58,20 +57,22 @@ class Rehearsal:
 
 
 class Rehearsing:
-    """Rehearses a trace as it is written: add items, and settle at the end of a burst."""
+    """Rehearses a trace as it is written: add items, and settle at the end of a burst.
+
+    :param world: where it begins: a world at rest
+    """
 
     def __init__(self, world: World) -> None:
-        self.world = world
         self.done: list[Rehearsal] = []
-        self._start_burst()
-
-    def _start_burst(self) -> None:
-        self._start = self.world
+        self._walk = Walk(world, rested=True)
+        self._start = world
         self._sent: list[BurstItem] = []
         self._void: list[BurstItem] = []
-        self._expected: list[Expected] = []
-        self._silences: list[Silence] = []
-        self._marks: list[str] = []
+
+    @property
+    def run(self) -> Run:
+        """The world as it is at this moment, to be looked at."""
+        return self._walk.run
 
     @property
     def pending(self) -> bool:
@@ -80,41 +81,40 @@ class Rehearsing:
 
     def add(self, item: BurstItem) -> None:
         """Begin an item in the current burst."""
-        outcome = apply(self.world, item)
-        if outcome.void:
+        if self._walk.begin(item):
+            self._sent.append(item)
+        else:
             self._void.append(item)
-            return
-        self._sent.append(item)
-        self.world = outcome.world
-        self._expected += outcome.expected
-        self._silences += outcome.silences
-        self._marks += outcome.marks
 
     def settle(self) -> Rehearsal:
         """End the current burst."""
-        layout = Layout(self._expected)
-        settled = settle(self.world, layout)
+        run = self._walk.run
+        begun_world, begun, begun_silences = run.world, len(run.expected), tuple(run.silences)
+        stretches = self._walk.settle()
         rehearsal = Rehearsal(
             start=self._start,
             sent=tuple(self._sent),
             void=tuple(self._void),
-            expected=(*self._expected, *settled.expected),
-            silences=(*self._silences, *settled.silences),
-            marks=(*self._marks, *settled.marks),
-            world=settled.world,
-            begun=len(self._expected),
-            begun_silences=tuple(self._silences),
-            begun_world=self.world,
-            layout=layout,
+            expected=tuple(run.expected),
+            silences=tuple(run.silences),
+            marks=tuple(run.marks),
+            world=run.world,
+            begun=begun,
+            begun_silences=begun_silences,
+            begun_world=begun_world,
+            stretches=stretches,
         )
-        self.world = settled.world
+        run.forget()
         self.done.append(rehearsal)
-        self._start_burst()
+        self._start, self._sent, self._void = rehearsal.world, [], []
         return rehearsal
 
 
 def rehearse(world: World, burst: Sequence[BurstItem]) -> Rehearsal:
-    """Run one burst on the model in the canonical order."""
+    """Run one burst on the model in the canonical order.
+
+    :param world: where it begins: a world at rest
+    """
     rehearsing = Rehearsing(world)
     for item in burst:
         rehearsing.add(item)

@@ -207,7 +207,8 @@ class Trace(BaseModel):
     def epilogue(self) -> tuple[BurstItem, ...]:
         """Give what ends every trace: open all gates, unplug the root, end bridge, owners, provider, executor."""
         gates = dict.fromkeys(item.gate for item in self.items if isinstance(item, Hold))
-        plugged = (op for item in self.items for op in ops_of(item) if isinstance(op, Plug) and op.parent == ROOT)
+        items = self.items if self.profile == "fibers" else ()
+        plugged = (op for item in items for op in ops_of(item) if isinstance(op, Plug) and op.parent == ROOT)
         fibers = (Unplug(Label(f"end:{op.label}"), op.label) for op in plugged)
         names = self.world.owners
         if self.profile == "subagents":

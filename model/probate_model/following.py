@@ -39,12 +39,12 @@ class Followed:
     @property
     def world(self) -> World:
         """The world at the end."""
-        return self.walk.world
+        return self.walk.run.world
 
     @property
     def silences(self) -> Sequence[Silence]:
         """What was silent on purpose on the way."""
-        return self.walk.silences
+        return self.walk.run.silences
 
 
 def follow(world: World, begun: Sequence[Expected], events: Sequence[Event], show: Show) -> Followed | None:
@@ -77,26 +77,28 @@ def _agree(expected: Sequence[Expected], events: Sequence[Event]) -> bool:
 
 def _take(walk: Walk, event: Event, settled: Mapping[Label, Settlement], show: Show) -> Sequence[Expected]:
     """Fire the step that leads to ``event``, after the silent steps that come before it; nothing if there is none."""
-    label = None if isinstance(event, Settled | InRoom) else _label_of(walk.agents, event)
+    label = None if isinstance(event, Settled | InRoom) else _label_of(walk.run.agents, event)
     name = event.call if isinstance(event, Settled) else label
     for _ in range(_SILENT_AT_MOST):
         if isinstance(event, Settled):
-            due = next((due for due in walk.due if due.call == event.call and due.outcome == event.outcome), None)
+            due = next((due for due in walk.run.due if due.call == event.call and due.outcome == event.outcome), None)
             if due is not None:
                 return show(walk.fire(Step("settlement", due)))
         steps = [step for step in walk.steps() if step.activity != "settlement"]
-        timeless_step = next((step for step in steps if timeless(walk.agents, step, walk.edition, walk.rooms)), None)
+        timeless_step = next(
+            (step for step in steps if timeless(walk.run.agents, step, walk.run.edition, walk.run.rooms)), None
+        )
         if timeless_step is not None:
             walk.fire(timeless_step)
             continue
-        told = [_foretold(walk.rooms, step, settled) for step in steps]
+        told = [_foretold(walk.run.rooms, step, settled) for step in steps]
         if True in told:
             shown = show(walk.fire(steps[told.index(True)]))
             if shown:
                 return shown
             continue
         steps = [step for step, now in zip(steps, told, strict=True) if now is None]
-        step = _choose(walk, [step for step in steps if _concerns(walk.rooms, step, label, name)], event, show)
+        step = _choose(walk, [step for step in steps if _concerns(walk.run.rooms, step, label, name)], event, show)
         if step is None:
             return ()
         shown = show(walk.fire(step))
@@ -117,7 +119,7 @@ def _choose(walk: Walk, steps: Sequence[Step], event: Event, show: Show) -> Step
         return steps[0] if steps else None
     silent = None
     for step in steps:
-        shown = show(fire(walk.world, step).expected)
+        shown = show(fire(walk.run.world, step).expected)
         if shown and shown[0].event == event:
             return step
         if not shown and silent is None:

@@ -27,15 +27,14 @@ from probate_model import (
     turns,
 )
 from probate_model.alphabet import ops
-from probate_model.alphabet.editions import Edition
 from probate_model.alphabet.gates import Gate, GateKind, GateOutcome, default_outcome
 from probate_model.alphabet.items import BurstItem, Hold, Open, Plan, React, Release
 from probate_model.alphabet.names import Label
 from probate_model.bridge.room import ROOM as BRIDGE
 from probate_model.clauses import demand_of
 from probate_model.fibers.room import ROOM as FIBERS
-from probate_model.rooms import NO_ROOMS, Inside, Room, Rooms
-from probate_model.run import Expected, Outcome, Run, Silence
+from probate_model.rooms import NO_ROOMS, Inside, Room
+from probate_model.run import Expected, Outcome, Run
 from probate_model.sessions import keeping
 from probate_model.sessions import room as sessions
 from probate_model.subagents.room import ROOM as SUBAGENTS
@@ -200,7 +199,7 @@ def waits(agent: Agent, kind: GateKind) -> bool:
     return wait is not None and not wait.over
 
 
-def somebody_waits(world: World, gate: Gate) -> bool:
+def somebody_waits(world: World | Run, gate: Gate) -> bool:
     """Tell whether something waits at a gate, of whichever profile: whether a release would not be void."""
     if gate.kind in _ROOM_OF_GATE:
         return _ROOM_OF_GATE[gate.kind].waits(world.rooms, gate)
@@ -268,42 +267,30 @@ _ADVANCE: dict[Activity, Callable[[Run, Label], None]] = {
 
 
 def _can_fire(run: Run, step: Step) -> bool:
-    """Tell whether a step that was enabled earlier in the run still is."""
+    """Tell whether a step that was enabled when ``Run.touched`` was emptied still is."""
     subject = step.subject
+    if isinstance(subject, str):
+        untouched = subject not in run.touched and step.activity != "teardown"
+        return untouched or step in steps_of_agents((run[subject],), run.agents)
     if isinstance(subject, Due):
         return any(other is subject for other in run.due)
     if isinstance(subject, Unload):
         return any(other is subject for other in run.unloads) and owners.can_advance(run.agents, subject)
-    if isinstance(subject, Inside):
-        return subject.what in _ROOM_OF[subject.profile].steps(run.rooms, run.agents)
-    agent = run[subject]
-    if agent.teardown is Teardown.DONE and agent.driver in _GONE:
-        return False
-    match step.activity:
-        case "creation":
-            return creation.can_advance(agent)
-        case "driver":
-            return turns.can_run(agent)
-        case "entry":
-            return agent.called > 0
-        case "flush":
-            return flushing.can_end(agent)
-        case _:
-            return teardown.can_advance(run.agents, agent)
+    return subject.what in _ROOM_OF[subject.profile].steps(run.rooms, run.agents)
 
 
 def advance(run: Run, step: Step) -> None:
     """Run one enabled step to its next wait, in a run."""
     subject = step.subject
-    if isinstance(subject, Due):
+    if isinstance(subject, str):
+        _ADVANCE[step.activity](run, subject)
+    elif isinstance(subject, Due):
         run.due = tuple(other for other in run.due if other is not subject)
         run.settled(subject.call, subject.outcome, demand_of(subject.clause))
     elif isinstance(subject, Unload):
         owners.advance(run, subject)
-    elif isinstance(subject, Inside):
-        _ROOM_OF[subject.profile].fire(run, subject.what)
     else:
-        _ADVANCE[step.activity](run, subject)
+        _ROOM_OF[subject.profile].fire(run, subject.what)
 
 
 def fire(world: World, step: Step) -> Outcome:
@@ -317,51 +304,61 @@ def fire(world: World, step: Step) -> Outcome:
     return run.freeze()
 
 
+Stretch: TypeAlias = tuple[int, tuple[Due, ...], Label | None]
+"""Where in the events a stretch ends, what is due then, and the call whose settlement it was; none for any other."""
+
+
 class Walk:
-    """A world that is walked forward in place, by somebody who chooses the steps."""
+    """A world that is walked forward in place: item by item, step by step, or until nothing is left to fire.
 
-    def __init__(self, world: World) -> None:
-        self._run = Run(world, begin)
+    :param world: where it begins
+    :param rested: whether nothing is enabled there, so that nobody has to be asked
+    """
 
-    @property
-    def world(self) -> World:
-        """The world as it is at this moment."""
-        return self._run.world
+    __slots__ = ("run",)
 
-    @property
-    def edition(self) -> Edition:
-        """Its edition."""
-        return self._run.edition
+    def __init__(self, world: World, *, rested: bool = False) -> None:
+        self.run = run = Run(world, begin)
+        """The world as it is at this moment, and what was shown since it was last told to forget that."""
+        if not rested:
+            run.touched.update(agent.label for agent in world.agents)
 
-    @property
-    def agents(self) -> Sequence[Agent]:
-        """Its agents."""
-        return self._run.agents
+    def begin(self, item: BurstItem) -> bool:
+        """Carry out the synchronous part of an item; false if the item is void."""
+        self.run.contained = False
+        return carry_out(self.run, item)
 
-    @property
-    def rooms(self) -> Rooms:
-        """Its rooms."""
-        return self._run.rooms
+    def settle(self) -> tuple[Stretch, ...]:
+        """Fire in the canonical order until nothing is enabled, and bind what has returned; gives the stretches."""
+        run = self.run
+        run.contained = False
+        expected, touched = run.expected, run.touched
+        stretches: list[Stretch] = [(len(expected), run.due, None)]
+        while steps := _steps(self._asked(), run):
+            touched.clear()
+            for position, step in enumerate(steps):
+                if not position or _can_fire(run, step):
+                    advance(run, step)
+                    subject = step.subject
+                    stretches.append((len(expected), run.due, subject.call if isinstance(subject, Due) else None))
+        _bind(run)
+        touched.clear()
+        return tuple(stretches)
 
-    @property
-    def due(self) -> Sequence[Due]:
-        """Its settlements that are due."""
-        return self._run.due
-
-    @property
-    def silences(self) -> Sequence[Silence]:
-        """What was silent on purpose on the way."""
-        return self._run.silences
+    def _asked(self) -> list[Agent]:
+        """Give the agents that may have become able to run: those that changed, and scopes, which wait for others."""
+        touched = self.run.touched
+        return [agent for agent in self.run.agents if agent.label in touched or agent.teardown is Teardown.SCOPE]
 
     def steps(self) -> list[Step]:
         """List the steps that could run now."""
-        return _steps(self._run.agents, self._run)
+        return _steps(self.run.agents, self.run)
 
     def fire(self, step: Step) -> tuple[Expected, ...]:
         """Run one of them to its next wait, and give the events on the way."""
-        before = len(self._run.expected)
-        advance(self._run, step)
-        return tuple(self._run.expected[before:])
+        before = len(self.run.expected)
+        advance(self.run, step)
+        return tuple(self.run.expected[before:])
 
 
 class Layout:
@@ -373,59 +370,46 @@ class Layout:
 
     __slots__ = ("breaks", "earliest", "free", "tied")
 
-    def __init__(self, begun: Sequence[Expected] = ()) -> None:
-        self.tied: list[Expected] = list(begun)
+    def __init__(self, expected: Sequence[Expected], stretches: Iterable[Stretch]) -> None:
+        self.tied: list[Expected] = []
         self.free: dict[Label, Expected] = {}
         self.earliest: dict[Label, int] = {}
         self.breaks: set[int] = set()
+        before = 0
+        for end, due, call in stretches:
+            if call is not None:
+                self.free[call] = expected[before]
+            else:
+                self.tied += expected[before:end]
+                position = len(self.tied)
+                self.breaks.add(position)
+                for entry in due:
+                    self.earliest.setdefault(entry.call, position)
+            before = end
 
 
-def settle(world: World, layout: Layout | None = None) -> Outcome:
+def settle(world: World) -> Outcome:
     """Fire in the canonical order until nothing is enabled; then bind what has returned.
 
-    :param layout: what began before, to be completed with what the settled run leaves open
     :return: the quiescent world, and all events on the way
     """
-    run = Run(world, begin)
-    layout = layout or Layout()
-    _lay_out(run, layout, len(run.expected), None)
-    asked: Iterable[Agent] = run.agents
-    while steps := _steps(asked, run):
-        run.touched.clear()
-        for position, step in enumerate(steps):
-            if not position or _can_fire(run, step):
-                before = len(run.expected)
-                advance(run, step)
-                _lay_out(run, layout, before, step)
-        # Of the others none can have become able to run, but for a scope, which waits for other agents.
-        touched = run.touched
-        asked = [agent for agent in run.agents if agent.label in touched or agent.teardown is Teardown.SCOPE]
-    outcome = run.freeze()
-    return outcome._replace(world=bind(outcome.world))
+    walk = Walk(world)
+    walk.settle()
+    return walk.run.freeze()
 
 
-def _lay_out(run: Run, layout: Layout, before: int, step: Step | None) -> None:
-    """Note what one stretch leaves open."""
-    if step is not None and isinstance(step.subject, Due):
-        layout.free[step.subject.call] = run.expected[before]
-        return
-    layout.tied += run.expected[before:]
-    position = len(layout.tied)
-    layout.breaks.add(position)
-    for due in run.due:
-        layout.earliest.setdefault(due.call, position)
+def _bind(run: Run) -> None:
+    """Let the creations that have returned be named from here on."""
+    if run.rooms is not NO_ROOMS:
+        for room in ROOMS:
+            run.rooms = room.bind(run.rooms)
+    for agent in run.agents:
+        if agent.returned is Returned.SINCE_SETTLE:
+            run.update(agent.label, returned=Returned.BOUND)
 
 
 def bind(world: World) -> World:
     """Let the creations that have returned be named from here on: what a settle does at its end."""
-    if world.rooms is not NO_ROOMS:
-        for room in ROOMS:
-            world = world._replace(rooms=room.bind(world.rooms))
-    if all(agent.returned is not Returned.SINCE_SETTLE for agent in world.agents):
-        return world
-    return world._replace(
-        agents=tuple(
-            agent._replace(returned=Returned.BOUND) if agent.returned is Returned.SINCE_SETTLE else agent
-            for agent in world.agents
-        )
-    )
+    run = Run(world, begin)
+    _bind(run)
+    return run.world

@@ -146,6 +146,12 @@ class Run:
         """Give the world that this run has led to, with the events on the way."""
         return Outcome(self.world, tuple(self.expected), tuple(self.silences), void, tuple(self.marks))
 
+    def forget(self) -> None:
+        """Forget what was shown on the way here; the world stays as it is."""
+        self.expected = []
+        self.silences = []
+        self.marks = []
+
     # The world.
 
     @property

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from probate_conformance.manifest import FEATURES, OP_NAMES, Unclaimed
 from probate_conformance.randomness import SplitMix64
@@ -70,7 +70,8 @@ from probate_model.alphabet.ops import (
     Withdraw,
 )
 from probate_model.machine import somebody_waits
-from probate_model.world import Agent, Driver, Returned, Stage, Teardown, World, new_world
+from probate_model.run import Run
+from probate_model.world import Agent, Driver, Returned, Stage, Teardown, new_world
 
 _OWNERS: Final = (OwnerName("host"), OwnerName("side"))
 _IDS: Final = (AgentId("a"), AgentId("b"), AgentId("c"))
@@ -97,6 +98,7 @@ _HEARD: Final = (
     (2, "agent/disposed"),
     (2, "session/disposed"),
 )
+_ENDING: Final = (Teardown.STOPPED, Teardown.SCOPE)
 _IN_TURN: Final = frozenset({Driver.PREPARING, Driver.MODEL, Driver.TOOL, Driver.FLUSHING})
 _IDIOMS: Final = (
     ("send", "await_idle", "cancel"),
@@ -139,6 +141,44 @@ class Palette:
 EVERYTHING: Final = Palette()
 
 
+class Cast(NamedTuple):
+    """The agents of a moment, by what an item can do with them; in order of creation."""
+
+    live: list[Agent]
+    """Not gone yet."""
+    bound: list[Agent]
+    """Those that can be named."""
+    taking: list[Agent]
+    """Of these, those that take input."""
+    busy: list[Agent]
+    """Of these, those in a turn."""
+    pending: list[Agent]
+    """The creations that are under way."""
+    armed: list[Agent]
+    """Made with a signal that can fire."""
+
+    @classmethod
+    def of(cls, agents: Iterable[Agent]) -> Cast:
+        """Sort the agents."""
+        cast = cls([], [], [], [], [], [])
+        live, bound, taking, busy, pending, armed = cast
+        for agent in agents:
+            ending = agent.teardown is not Teardown.NONE
+            if not ending or agent.teardown is not Teardown.DONE:
+                live.append(agent)
+            if agent.returned is Returned.BOUND:
+                bound.append(agent)
+                if not ending:
+                    taking.append(agent)
+                    if agent.driver in _IN_TURN:
+                        busy.append(agent)
+            if agent.stage < Stage.LIVE:
+                pending.append(agent)
+            if agent.signal is CreationSignal.ARMED:
+                armed.append(agent)
+        return cast
+
+
 @dataclass(slots=True)
 class Writer:
     """Writes one trace of profile ``core``, item by item. The writers of later profiles are made from it."""
@@ -155,6 +195,8 @@ class Writer:
     count: int = 0
     promised: GateKind | None = None
     """The gate of the creation to come that was spoken of: that creation is the next item."""
+    cast: Cast = field(default_factory=lambda: Cast.of(()), init=False)
+    """The agents after what is written so far."""
 
     def trace(self) -> Trace:
         """Write a whole trace."""
@@ -195,18 +237,20 @@ class Writer:
     # The world as it would be now.
 
     @property
-    def world(self) -> World:
+    def world(self) -> Run:
         """The world after what is written so far."""
-        return self.rehearsing.world
+        return self.rehearsing.run
 
     def _settle(self) -> None:
         if self.items and not isinstance(self.items[-1], Settle):
             self.items.append(Settle())
             self.rehearsing.settle()
+            self.cast = Cast.of(self.world.agents)
 
     def _add(self, item: BurstItem) -> None:
         self.items.append(item)
         self.rehearsing.add(item)
+        self.cast = Cast.of(self.world.agents)
 
     def _label(self, prefix: str) -> Label:
         self.count += 1
@@ -218,89 +262,66 @@ class Writer:
         self.count += 1
         return Text(f"t{self.count}")
 
-    def _live(self) -> list[Agent]:
-        return [agent for agent in self.world.agents if agent.teardown is not Teardown.DONE]
-
-    def _bound(self) -> list[Agent]:
-        return [agent for agent in self.world.agents if agent.returned is Returned.BOUND]
-
-    def _taking(self) -> list[Agent]:
-        return [agent for agent in self._bound() if agent.teardown is Teardown.NONE]
-
-    def _busy(self) -> list[Agent]:
-        return [agent for agent in self._taking() if agent.driver in _IN_TURN]
-
-    def _ending(self) -> list[Agent]:
-        return [agent for agent in self._bound() if agent.teardown in (Teardown.STOPPED, Teardown.SCOPE)]
-
     def _waited_for(self) -> Label:
         """Draw an agent that somebody waits for: often one that is ending and has not ended."""
-        ending = self._ending()
+        ending = [agent for agent in self.cast.bound if agent.teardown in _ENDING]
         if ending and self.random.chance(1, 2):
             return self.random.choose(ending).label
         return self._agent()
 
     def _agent(self) -> Label:
         """Draw an agent that can be named: mostly one that takes input, and of those one that is in a turn."""
-        bound = self._bound()
-        taking = self._taking()
-        busy = self._busy()
-        if busy and self.random.below(2):
-            return self.random.choose(busy).label
-        if taking and not self.random.chance(1, 10):
-            # The youngest is drawn most often: it is the one whose story is not told yet.
-            return taking[-1 - min(self.random.below(3), self.random.below(len(taking)), len(taking) - 1)].label
-        return self.random.choose(bound).label
+        cast = self.cast
+        if cast.busy and self.random.below(2):
+            return self.random.choose(cast.busy).label
+        if cast.taking and not self.random.chance(1, 10):
+            return self._young(cast.taking).label
+        return self.random.choose(cast.bound).label
+
+    def _young(self, agents: list[Agent]) -> Agent:
+        """Draw one of the youngest, which is the one whose story is not told yet, most often."""
+        return agents[-1 - min(self.random.below(3), self.random.below(len(agents)), len(agents) - 1)]
 
     # Which items can be made now, and how likely each is.
 
     def _kinds(self) -> list[tuple[int, Callable[[], BurstItem]]]:
-        world, ops = self.world, self.palette.ops
+        world, cast, palette, ops = self.world, self.cast, self.palette, self.palette.ops
         if self.promised is not None and "create" in ops:
             return [(1, self._create)]
-        bound, taking, busy = self._bound(), self._taking(), self._busy()
-        pending = [agent for agent in world.agents if agent.stage < Stage.LIVE]
-        kinds: list[tuple[int, Callable[[], BurstItem]]] = []
-
-        def offer(weight: int, make: Callable[[], BurstItem], *names: str, when: object = True) -> None:
-            if when and all(name in ops for name in names):
-                kinds.append((weight, make))
-
+        named, taking, busy, pending = cast.bound, cast.taking, cast.busy, cast.pending
         few = len(taking) + len(pending) < 2
-        offer(12 if few else 3, self._create, "create", when=len(self._live()) < _MOST_LIVE)
-        offer(12 if taking else 1, lambda: Send(self._label("s"), self._agent(), self._text()), "send", when=bound)
-        offer(10 if busy else 2, lambda: Steer(self._label("s"), self._agent(), self._text()), "steer", when=bound)
-        offer(6 if busy else 2, lambda: Inject(self._label("i"), self._agent(), self._text()), "inject", when=bound)
-        offer(8 if taking else 1, self._cancel, "cancel", when=bound)
-        offer(5 if taking else 2, lambda: AwaitIdle(self._label("w"), self._waited_for()), "await_idle", when=bound)
-        offer(3 if taking else 2, lambda: Dispose(self._label("d"), self._waited_for()), "dispose", when=bound)
-        armed = [agent for agent in pending if agent.signal is CreationSignal.ARMED]
-        offer(2, lambda: self._abort(armed), "abort", when=armed or self._armed())
-        offer(3 if pending else 1, lambda: self._withdraw(pending), "withdraw", when=world.agents)
+        armed = [agent for agent in pending if agent.signal is CreationSignal.ARMED] or cast.armed
         active = [owner.name for owner in world.owners if owner.active and owner.name]
         ended = [owner.name for owner in world.owners if not owner.active and owner.name]
-        offer(
-            1, lambda: UnloadOwner(self._label("u"), self.random.choose(self.spec.owners)), "unload_owner", when=active
-        )
-        offer(1, lambda: UnloadProvider(self._label("u")), "unload_provider", when=world.agents)
-        offer(8, lambda: LoadOwner(self._label("l"), self.random.choose(ended)), "load_owner", when=ended)
-        offer(8, lambda: LoadProvider(self._label("l")), "load_provider", when=not world.provider.active)
-        offer(2, lambda: Look(self._label("k")), "look")
         held = [state.gate for state in world.gates if state.held]
         waiting = [gate for gate in held if somebody_waits(world, gate)]
-        offer(9 if taking else 5, self._hold, when=self.palette.gates)
-        offer(12, lambda: self._release(waiting), when=waiting)
-        offer(2, lambda: Open(self.random.choose(held)), when=held)
-        offer(10 if taking else 3, self._plan, when=self.palette.gates)
-        offer(8, self._react, when="react" in self.palette.features and self._live())
-        return kinds
+        offers: tuple[tuple[object, str, int, Callable[[], BurstItem]], ...] = (
+            # whether it means something now, what it needs, how likely it is, what makes it
+            (len(cast.live) < _MOST_LIVE, "create", 12 if few else 3, self._create),
+            (named, "send", 12 if taking else 1, self._send),
+            (named, "steer", 10 if busy else 2, self._steer),
+            (named, "inject", 6 if busy else 2, self._inject),
+            (named, "cancel", 8 if taking else 1, self._cancel),
+            (named, "await_idle", 5 if taking else 2, self._await_idle),
+            (named, "dispose", 3 if taking else 2, self._dispose),
+            (armed, "abort", 2, lambda: Abort(self._label("a"), self.random.choose(armed).label)),
+            (world.agents, "withdraw", 3 if pending else 1, self._withdraw),
+            (active, "unload_owner", 1, self._unload_owner),
+            (world.agents, "unload_provider", 1, lambda: UnloadProvider(self._label("u"))),
+            (ended, "load_owner", 8, lambda: LoadOwner(self._label("l"), self.random.choose(ended))),
+            (not world.provider.active, "load_provider", 8, lambda: LoadProvider(self._label("l"))),
+            (True, "look", 2, lambda: Look(self._label("k"))),
+            (palette.gates, "", 9 if taking else 5, self._hold),
+            (waiting, "", 12, lambda: self._release(waiting)),
+            (held, "", 2, lambda: Open(self.random.choose(held))),
+            (palette.gates, "", 10 if taking else 3, self._plan),
+            ("react" in palette.features and cast.live, "", 8, self._react),
+        )
+        return [(weight, make) for when, op, weight, make in offers if when and (not op or op in ops)]
 
     def _owner_names(self) -> tuple[OwnerName, ...]:
         """Give the owners that an agent can be created by."""
         return self.spec.owners
-
-    def _armed(self) -> list[Agent]:
-        return [agent for agent in self.world.agents if agent.signal is CreationSignal.ARMED]
 
     # The items.
 
@@ -323,10 +344,10 @@ class Writer:
         if "by-agent" in features and self.random.chance(1, 6):
             if inside and self.random.below(2):
                 by = ByAgent(THIS)
-            elif self._bound():
+            elif self.cast.bound:
                 by = ByAgent(self._agent())
         # From inside a dispatch, an id that is just being let go is the one to try.
-        taken = [agent.id for agent in self._live()] if inside and self.random.chance(1, 2) else []
+        taken = [agent.id for agent in self.cast.live] if inside and self.random.chance(1, 2) else []
         return Create(label, self.random.choose(taken or _IDS), by, setup, cleanup, signal)
 
     def _cancel(self, label: Label | None = None, agent: Label | None = None) -> Cancel:
@@ -335,12 +356,26 @@ class Writer:
             cause = Cause.HOOK
         return Cancel(label or self._label("x"), agent or self._agent(), cause)
 
-    def _abort(self, armed: list[Agent]) -> Abort:
-        return Abort(self._label("a"), self.random.choose(armed or self._armed()).label)
+    def _send(self) -> Send:
+        return Send(self._label("s"), self._agent(), self._text())
 
-    def _withdraw(self, pending: list[Agent]) -> Withdraw:
-        agents: Iterable[Agent] = pending or self.world.agents
-        return Withdraw(self._label("v"), self.random.choose(list(agents)).label)
+    def _steer(self) -> Steer:
+        return Steer(self._label("s"), self._agent(), self._text())
+
+    def _inject(self) -> Inject:
+        return Inject(self._label("i"), self._agent(), self._text())
+
+    def _await_idle(self) -> AwaitIdle:
+        return AwaitIdle(self._label("w"), self._waited_for())
+
+    def _dispose(self) -> Dispose:
+        return Dispose(self._label("d"), self._waited_for())
+
+    def _withdraw(self) -> Withdraw:
+        return Withdraw(self._label("v"), self.random.choose(self.cast.pending or self.world.agents).label)
+
+    def _unload_owner(self) -> UnloadOwner:
+        return UnloadOwner(self._label("u"), self.random.choose(self.spec.owners))
 
     def _gate(self) -> Gate:
         """Draw a gate that something may come to: of what is live, or of the creation that is then promised next."""
@@ -352,16 +387,16 @@ class Writer:
             case GateKind.LOAD:
                 passing = [agent for agent in self.world.agents if agent.stage is Stage.LOADING]
             case GateKind.CLEANUP:
-                passing = [agent for agent in self._live() if agent.cleanup]
+                passing = [agent for agent in self.cast.live if agent.cleanup]
             case _:
-                passing = self._taking()
-        room = len(self._live()) < _MOST_LIVE
+                passing = self.cast.taking
+        room = len(self.cast.live) < _MOST_LIVE
         if passing and (not room or self.random.below(6)):
             return Gate(kind, passing[-1 - min(self.random.below(3), len(passing) - 1)].label)
         if room:
             self.promised = kind
             return Gate(kind, Label(f"c{self.count + 1}"))
-        return Gate(kind, self.random.choose(self._live()).label)
+        return Gate(kind, self.random.choose(self.cast.live).label)
 
     def _hold(self) -> Hold:
         deaf = "deaf" in self.palette.features and self.random.chance(1, 3)
@@ -396,7 +431,7 @@ class Writer:
             statuses = ("running", "running", "idle", "idle", "disposed")
             where.append(("status", self.random.choose(statuses)))
         if self.random.chance(1, 3):
-            where.append(("agent", self.random.choose(self._live()).ref))
+            where.append(("agent", self.random.choose(self.cast.live).ref))
         nth = 2 if self.random.chance(1, 4) else 1
         actions: list[Action]
         idioms = [idiom for idiom in _IDIOMS if self.palette.ops.issuperset(idiom)]
@@ -422,7 +457,7 @@ class Writer:
                 yield weight, kind
 
     def _action(self, label: Label, kind: str, only: str | None = None) -> Op:
-        bound, ops = self._bound(), self.palette.ops if only is None else {only}
+        bound, ops = self.cast.bound, self.palette.ops if only is None else {only}
         # An idiom is about the one agent whose event it answers.
         this = THIS if only or not bound or not self.random.chance(1, 4) else self._agent()
         options: list[tuple[int, str, Callable[[], Op]]] = [

@@ -82,7 +82,7 @@ class SessionsWriter(Writer):
         kinds = Writer._kinds(self)
         if self.promised is not None and "create" in ops:
             return kinds
-        room, live = self.room, self._live()
+        room, live = self.room, self.cast.live
         resumable = [agent_id for agent_id in self._stored_ids() if not self._holds(agent_id)]
         loading = [agent for agent in live if agent.stage is Stage.LOADING]
         unsaved = any(kept.saved < self._records(kept.label) for kept in room.kept)
@@ -123,9 +123,9 @@ class SessionsWriter(Writer):
     def _begin_plot(self) -> None:
         """Draw a plot, if this moment has what it takes."""
         free = [agent_id for agent_id in self._stored_ids() if not self._holds(agent_id)]
-        taking = [agent.label for agent in self._taking()]
+        taking = [agent.label for agent in self.cast.taking]
         known = {"resume", "send", "dispose", "inject", "stored", "crash", "reload", "create"} <= self.palette.ops
-        if not known or self.room.bare or len(self._live()) > _MOST_LIVE - 2:
+        if not known or self.room.bare or len(self.cast.live) > _MOST_LIVE - 2:
             return
         plots: list[tuple[int, Callable[[], None]]] = []
         if free:

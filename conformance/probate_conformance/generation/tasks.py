@@ -94,8 +94,8 @@ class TaskWriter(Writer):
 
     def _by(self) -> Label | None:
         """Draw who calls the tool: mostly an agent that can."""
-        taking = self._taking()
-        if not self._bound() or self.random.chance(1, 8):
+        taking = self.cast.taking
+        if not self.cast.bound or self.random.chance(1, 8):
             return None
         return self.random.choose(taking).label if taking and self.random.chance(5, 6) else self._agent()
 
@@ -120,7 +120,7 @@ class TaskWriter(Writer):
                 yield weight, make
 
         more = len(room.tasks) < _MOST_TASKS
-        yield from offer(22, self._start, "start_task", when=more and self._bound() and room.has_tool)
+        yield from offer(22, self._start, "start_task", when=more and self.cast.bound and room.has_tool)
         yield from offer(3, self._start, "start_task", when=more)
         yield from offer(9, self._launch, "launch_task", when=more)
         yield from offer(16, self._read, "read_task", when=named)
@@ -152,7 +152,7 @@ class TaskWriter(Writer):
         """Give the stories that can be told now of a task that somebody owns and that waits at its end."""
         ops, gates = self.palette.ops, self.palette.gates
         held = [task for task in self._running() if somebody_waits(self.world, Gate(_EXIT, task.label))]
-        owners = {agent.label for agent in self._taking()}
+        owners = {agent.label for agent in self.cast.taking}
         owned = [task for task in held if task.owner_label in owners]
         stories: list[Callable[[], list[Item]]] = []
         if _EXIT not in gates:
@@ -180,7 +180,7 @@ class TaskWriter(Writer):
 
     def _ended_in_the_gap(self, task: Task) -> list[Item]:
         middle: list[Item] = [Release(Gate(_EXIT, task.label), self._end()), Settle()] if self.random.below(2) else []
-        strangers = [agent.label for agent in self._taking() if Token(agent.id) != task.owner]
+        strangers = [agent.label for agent in self.cast.taking if Token(agent.id) != task.owner]
         reader = self.random.choose(strangers) if strangers else self._by()
         read = ReadTask(self._label("r"), task.label, by=reader)
         return [UnloadTool(self._label("u")), Settle(), *middle, LoadTool(self._label("l")), read]
@@ -275,7 +275,7 @@ class TaskWriter(Writer):
         return React(label, Pattern("task/done", where), tuple(actions))
 
     def _on_done(self, label: Label) -> Op:
-        named, bound = self._named(), self._bound()
+        named, bound = self._named(), self.cast.bound
         options: list[tuple[int, str, Callable[[], Op]]] = [
             (3, "list_tasks", lambda: ListTasks(label)),
             (2, "dispose_executor", lambda: DisposeExecutor(label)),
