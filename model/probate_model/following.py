@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from probate_model.alphabet.events import AgentEvent, Event, ScopeCleanup, Settled, Settlement
-from probate_model.alphabet.names import Label
+from probate_model.alphabet.names import AgentRef, Label
 from probate_model.alphabet.rooms import InRoom
-from probate_model.machine import Activity, Step, Walk, fire, room_of
-from probate_model.reduction import timeless
-from probate_model.rooms import Inside, Rooms
-from probate_model.run import Expected, Silence
-from probate_model.world import Agent, World
+from probate_model.machine import Step, Walk, fire, room_of, steps_of_agents, steps_of_others
+from probate_model.reduction import timeless, timeless_of
+from probate_model.rooms import NO_ROOMS, Inside, Rooms
+from probate_model.run import Expected, Run, Silence
+from probate_model.world import Agent, Due, Teardown, Unload, World
 
 Show = Callable[[tuple[Expected, ...]], tuple[Expected, ...]]
 """Gives what a backend claims to show of some events."""
@@ -30,21 +30,60 @@ _SILENT_AT_MOST = 32
 class Followed:
     """A run that yields what was observed: what each event was expected as, and the world at the end."""
 
-    __slots__ = ("matched", "walk")
+    __slots__ = ("_labels", "_steps", "_walk", "matched", "run")
 
     def __init__(self, world: World) -> None:
-        self.walk = Walk(world)
+        self._walk = walk = Walk(world)
+        self._steps: dict[Label, list[Step]] = {}
+        self._labels: dict[AgentRef, Label] = {}
+        self.run: Run = walk.run
         self.matched: list[Expected] = []
 
     @property
     def world(self) -> World:
         """The world at the end."""
-        return self.walk.run.world
+        return self.run.world
 
     @property
     def silences(self) -> Sequence[Silence]:
         """What was silent on purpose on the way."""
-        return self.walk.run.silences
+        return self.run.silences
+
+    def fire(self, step: Step) -> tuple[Expected, ...]:
+        """Run an enabled step to its next wait, and give the events on the way."""
+        return self._walk.fire(step)
+
+    def able(self) -> list[tuple[Agent, list[Step]]]:
+        """List the agents that could run now, each with its steps; only those that may have changed are asked."""
+        agents, touched, known = self.run.agents, self.run.touched, self._steps
+        able = []
+        for agent in agents:
+            label = agent.label
+            if label in touched or agent.teardown is Teardown.SCOPE:
+                known[label] = steps_of_agents((agent,), agents)
+            steps = known[label]
+            if steps:
+                able.append((agent, steps))
+        touched.clear()
+        return able
+
+    def others(self) -> list[Step]:
+        """List the steps of unloads and of rooms."""
+        run = self.run
+        if not run.unloads and run.rooms is NO_ROOMS:
+            return []
+        return [step for step in steps_of_others(run) if not isinstance(step.subject, Due)]
+
+    def label_of(self, event: AgentEvent | ScopeCleanup) -> Label | None:
+        """Give the creation that made the agent that an event is about; none if that has not come up yet."""
+        if isinstance(event, ScopeCleanup):
+            return event.creation
+        label = self._labels.get(event.agent)
+        if label is None:
+            label = next((agent.label for agent in self.run.agents if agent.ref == event.agent), None)
+            if label is not None:
+                self._labels[event.agent] = label
+        return label
 
 
 def follow(world: World, begun: Sequence[Expected], events: Sequence[Event], show: Show) -> Followed | None:
@@ -57,16 +96,17 @@ def follow(world: World, begun: Sequence[Expected], events: Sequence[Event], sho
     """
     if not _agree(begun, events):
         return None
-    run = Followed(world)
-    run.matched += begun
+    followed = Followed(world)
+    matched = followed.matched
+    matched += begun
     settled = {event.call: event.outcome for event in events if isinstance(event, Settled)}
-    while len(run.matched) < len(events):
-        place = len(run.matched)
-        taken = _take(run.walk, events[place], settled, show)
-        if not taken or not _agree(taken, events[place:]):
+    while len(matched) < len(events):
+        place = len(matched)
+        taken = _take(followed, events[place], settled, show)
+        if not taken or not _agree(taken, events[place : place + len(taken)]):
             return None
-        run.matched += taken
-    return run if _rest(run.walk, show) else None
+        matched += taken
+    return followed if _rest(followed, show) else None
 
 
 def _agree(expected: Sequence[Expected], events: Sequence[Event]) -> bool:
@@ -75,36 +115,42 @@ def _agree(expected: Sequence[Expected], events: Sequence[Event]) -> bool:
     )
 
 
-def _take(walk: Walk, event: Event, settled: Mapping[Label, Settlement], show: Show) -> Sequence[Expected]:
+def _take(followed: Followed, event: Event, settled: Mapping[Label, Settlement], show: Show) -> Sequence[Expected]:
     """Fire the step that leads to ``event``, after the silent steps that come before it; nothing if there is none."""
-    label = None if isinstance(event, Settled | InRoom) else _label_of(walk.run.agents, event)
+    run = followed.run
+    label = None if isinstance(event, Settled | InRoom) else followed.label_of(event)
     name = event.call if isinstance(event, Settled) else label
     for _ in range(_SILENT_AT_MOST):
         if isinstance(event, Settled):
-            due = next((due for due in walk.run.due if due.call == event.call and due.outcome == event.outcome), None)
+            due = next((due for due in run.due if due.call == event.call and due.outcome == event.outcome), None)
             if due is not None:
-                return show(walk.fire(Step("settlement", due)))
-        steps = [step for step in walk.steps() if step.activity != "settlement"]
-        timeless_step = next(
-            (step for step in steps if timeless(walk.run.agents, step, walk.run.edition, walk.run.rooms)), None
-        )
-        if timeless_step is not None:
-            walk.fire(timeless_step)
+                return show(followed.fire(Step("settlement", due)))
+        able, others = followed.able(), followed.others()
+        step = _timeless(run, able, others)
+        if step is not None:
+            followed.fire(step)
             continue
-        told = [_foretold(walk.run.rooms, step, settled) for step in steps]
-        if True in told:
-            shown = show(walk.fire(steps[told.index(True)]))
-            if shown:
-                return shown
-            continue
-        steps = [step for step, now in zip(steps, told, strict=True) if now is None]
-        step = _choose(walk, [step for step in steps if _concerns(walk.run.rooms, step, label, name)], event, show)
+        told = [(step, _foretold(run.rooms, step, settled)) for step in others]
+        step = next((step for step, now in told if now), None)
         if step is None:
-            return ()
-        shown = show(walk.fire(step))
+            others = [step for step, now in told if now is None and _may_begin_with(run.rooms, step, label, name)]
+            step = _choose(followed, _concerned(run, label, able, others), event, show)
+            if step is None:
+                return ()
+        shown = show(followed.fire(step))
         if shown:
             return shown
     return ()
+
+
+def _timeless(run: Run, able: Sequence[tuple[Agent, Sequence[Step]]], others: Sequence[Step]) -> Step | None:
+    """Give a step whose time makes no difference; none if there is none."""
+    agents, edition, rooms = run.agents, run.edition, run.rooms
+    for agent, steps in able:
+        for step in steps:
+            if timeless_of(agent, step.activity, agents, edition, rooms):
+                return step
+    return next((step for step in others if timeless(agents, step, edition, rooms)), None)
 
 
 def _foretold(rooms: Rooms, step: Step, settled: Mapping[Label, Settlement]) -> bool | None:
@@ -113,13 +159,42 @@ def _foretold(rooms: Rooms, step: Step, settled: Mapping[Label, Settlement]) -> 
     return room_of(step.subject).foretold(rooms, step.subject.what, settled)
 
 
-def _choose(walk: Walk, steps: Sequence[Step], event: Event, show: Show) -> Step | None:
+def _may_begin_with(rooms: Rooms, step: Step, label: Label | None, name: Label | None) -> bool:
+    """Tell whether what a step of no agent leads to may begin with an event of the agent.
+
+    :param name: the agent, or the call that is to settle
+    """
+    subject = step.subject
+    if isinstance(subject, Inside):
+        return name is None or room_of(subject).concerns(rooms, subject.what, name)
+    if label is None or not isinstance(subject, Unload) or not subject.begun or not subject.to_start:
+        return True
+    return subject.to_start[0] == label
+
+
+def _concerned(
+    run: Run, label: Label | None, able: Sequence[tuple[Agent, list[Step]]], others: Sequence[Step]
+) -> list[Step]:
+    """List the steps that may lead to an event of the agent: its own, others', and its parent's, which takes it along."""
+    if label is None:
+        return [step for _, steps in able for step in steps] + [*others]
+    subject = run.find(label)
+    parent = None if subject is None else subject.origin.parent
+    steps = [step for agent, own in able if agent.label == label for step in own] + [*others]
+    for agent, own in able:
+        if agent.label == parent:
+            steps += [step for step in own if step.activity == "teardown"]
+    return steps
+
+
+def _choose(followed: Followed, steps: Sequence[Step], event: Event, show: Show) -> Step | None:
     """Choose the step that leads to ``event``, or else a silent one, which may lead to it."""
     if len(steps) < 2:
         return steps[0] if steps else None
     silent = None
+    world = followed.world
     for step in steps:
-        shown = show(fire(walk.run.world, step).expected)
+        shown = show(fire(world, step).expected)
         if shown and shown[0].event == event:
             return step
         if not shown and silent is None:
@@ -127,31 +202,11 @@ def _choose(walk: Walk, steps: Sequence[Step], event: Event, show: Show) -> Step
     return silent
 
 
-_OF_AGENT: frozenset[Activity] = frozenset({"creation", "driver", "entry", "flush", "teardown"})
-
-
-def _concerns(rooms: Rooms, step: Step, label: Label | None, name: Label | None) -> bool:
-    """Tell whether a step may lead to an event of the agent; an unload may lead to one of any agent.
-
-    :param name: the agent, or the call that is to settle
-    """
-    if isinstance(step.subject, Inside):
-        return name is None or room_of(step.subject).concerns(rooms, step.subject.what, name)
-    return step.activity not in _OF_AGENT or label is None or step.subject == label
-
-
-def _label_of(agents: Sequence[Agent], event: AgentEvent | ScopeCleanup) -> Label | None:
-    if isinstance(event, ScopeCleanup):
-        return event.creation
-    for agent in agents:
-        if agent.ref == event.agent:
-            return agent.label
-    return None
-
-
-def _rest(walk: Walk, show: Show) -> bool:
+def _rest(followed: Followed, show: Show) -> bool:
     """Fire what is left, which must be silent; tells whether that leads to rest."""
-    while steps := walk.steps():
-        if show(walk.fire(steps[0])):
+    while True:
+        steps = [step for _, steps in followed.able() for step in steps] or steps_of_others(followed.run)
+        if not steps:
+            return True
+        if show(followed.fire(steps[0])):
             return False
-    return True

@@ -24,7 +24,7 @@ from probate_model.alphabet.events import Status
 from probate_model.alphabet.gates import FAIL
 from probate_model.alphabet.names import Label
 from probate_model.alphabet.ops import Setup
-from probate_model.machine import Step, enabled, fire, room_of
+from probate_model.machine import Activity, Step, enabled, fire, room_of
 from probate_model.rooms import NO_ROOMS, Inside, Rooms
 from probate_model.run import Silence
 from probate_model.world import Agent, Driver, Stage, Teardown, Unload, World
@@ -53,15 +53,20 @@ def timeless(agents: Sequence[Agent], step: Step, edition: Edition, rooms: Rooms
     if isinstance(step.subject, Unload):
         return _unload_is_timeless(agents, step.subject)
     agent = next(agent for agent in agents if agent.label == step.subject)
-    if step.activity in ("driver", "flush") and asks(rooms):
-        return False
-    match step.activity:
+    return timeless_of(agent, step.activity, agents, edition, rooms)
+
+
+def timeless_of(
+    agent: Agent, activity: Activity, agents: Sequence[Agent], edition: Edition, rooms: Rooms = NO_ROOMS
+) -> bool:
+    """Tell the same of an enabled step of one of the agents."""
+    match activity:
         case "creation":
             return agent.failure is not None or (agent.stage is Stage.BEGUN and agent.setup is Setup.PLAIN)
         case "driver":
-            return _exits(agent)
+            return agent.status is Status.DISPOSED and not asks(rooms) and _exits(agent)
         case "flush":
-            return not _next_flush_failed(agent)
+            return not asks(rooms) and not _next_flush_failed(agent)
         case "teardown":
             last = edition.teardown is TeardownOrder.SCOPE_FIRST or edition.id_free is IdFree.AFTER_SCOPE
             return _scope_is_timeless(agents, agent, ends_silently=not (last and agent.number))
@@ -75,8 +80,7 @@ def asks(rooms: Rooms) -> bool:
 
 
 def _exits(agent: Agent) -> bool:
-    if agent.status is not Status.DISPOSED:
-        return False
+    """Tell whether the driver of a disposed agent has come to its end."""
     if agent.driver is Driver.FLUSHING:
         return all(flush.outcome != FAIL for flush in agent.flushes if flush.closing)
     return agent.driver in (Driver.PARKED, Driver.BETWEEN_TURNS)
