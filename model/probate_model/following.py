@@ -175,7 +175,7 @@ def _may_begin_with(rooms: Rooms, step: Step, label: Label | None, name: Label |
 def _concerned(
     run: Run, label: Label | None, able: Sequence[tuple[Agent, list[Step]]], others: Sequence[Step]
 ) -> list[Step]:
-    """List the steps that may lead to an event of the agent: its own, others', and its parent's, which takes it along."""
+    """List the steps that may lead to an event of the agent: its own, those of others, and its parent's teardown."""
     if label is None:
         return [step for _, steps in able for step in steps] + [*others]
     subject = run.find(label)
