@@ -98,6 +98,10 @@ class Examined:
     """The choices that were seen to be as the contract was read: events came that a clause of theirs calls for."""
     sought: bool = False
     """Whether an explanation was looked for."""
+    held: list[Expected] = field(default_factory=list)
+    """What was expected of the bursts that held, and is not counted yet."""
+    silent: list[Silence] = field(default_factory=list)
+    """What was silent in them, and is not counted yet."""
 
     @property
     def steps(self) -> int:
@@ -149,13 +153,16 @@ def examine(
                 raise BackendBroke(f"a burst was answered by {reply.message!r}", mend="answer a burst by 'quiet'")
             exchange = Exchange(rehearsal.sent, rehearsal.void, reply.events, reply.snapshot, reply.never)
             result.exchanges.append(exchange)
-            result.unknown.update(reply.unknown)
-            result.marks.update(rehearsal.marks)
+            if reply.unknown:
+                result.unknown.update(reply.unknown)
+            if rehearsal.marks:
+                result.marks.update(rehearsal.marks)
             try:
                 advanced = _advance(worlds, rehearsal, exchange, result)
                 if isinstance(advanced, Divergence):
                     advanced = judge(start, view, result)
                 while isinstance(advanced, Divergence) and explains is not None:
+                    _counted(result)
                     choices = explains.explain(trace, view, result, advanced)
                     if not choices:
                         break
@@ -176,6 +183,7 @@ def examine(
         result.verdict, result.reason, result.broke = Verdict.INCONCLUSIVE, str(silent), silent
     except BackendBroke as broke:
         result.verdict, result.reason, result.broke = Verdict.BROKEN, str(broke), broke
+    _counted(result)
     return result
 
 
@@ -244,16 +252,27 @@ def judge(start: World, view: View, result: Examined, *, counting: bool = False)
 
 
 def _count(result: Examined, exchange: Exchange, expected: Sequence[Expected], silences: Sequence[Silence]) -> None:
-    """Count what was demanded of a burst that held."""
-    demanded = result.demanded
-    for entry in expected:
-        for clause in entry.demand.clauses:
-            demanded[clause] += 1
-        if entry.demand.clause in _TELLING:
-            result.shown |= _TELLING[entry.demand.clause]
-        if isinstance(entry.event, Settled):
-            demanded[SETTLES_ONCE] += 1
-    for silence in silences:
-        demanded[silence.clause] += 1
+    """Note what was demanded of a burst that held; ``_counted`` counts it."""
+    result.held += expected
+    result.silent += silences
     if exchange.snapshot is not None:
-        demanded[AT_REST] += 1
+        result.demanded[AT_REST] += 1
+
+
+def _counted(result: Examined) -> None:
+    """Count what was noted: each demand once, however often it was met, since a demand speaks for many clauses."""
+    demanded = result.demanded
+    demands = {id(entry.demand): entry.demand for entry in result.held}
+    for name, times in Counter([id(entry.demand) for entry in result.held]).items():
+        demand = demands[name]
+        for clause in demand.clauses:
+            demanded[clause] += times
+        if demand.clause in _TELLING:
+            result.shown |= _TELLING[demand.clause]
+    settled = sum([isinstance(entry.event, Settled) for entry in result.held])
+    if settled:
+        demanded[SETTLES_ONCE] += settled
+    for silence in result.silent:
+        demanded[silence.clause] += 1
+    result.held.clear()
+    result.silent.clear()

@@ -18,8 +18,7 @@ from __future__ import annotations
 
 from probate_model import decisions, inbox, signals
 from probate_model.alphabet.editions import CancelRequest, IdleCancel
-from probate_model.alphabet.events import CancelRequested, Status, StopCause
-from probate_model.alphabet.events import Returned as CallReturned
+from probate_model.alphabet.events import RETURNED, CancelRequested, Status, StopCause
 from probate_model.alphabet.ops import Cancel, Cause
 from probate_model.clauses import Demand, demand
 from probate_model.references import on_agent
@@ -40,7 +39,7 @@ def cancel(run: Run, op: Cancel) -> bool:
     if agent is None:
         return False
     heard = request(run, agent, op.cause)
-    run.settled(op.label, CallReturned(), _RETURNED_AFTER_SIGNAL if heard else _RETURNED)
+    run.settled(op.label, RETURNED, _RETURNED_AFTER_SIGNAL if heard else _RETURNED)
     return True
 
 

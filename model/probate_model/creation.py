@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from probate_model import publication, registry, teardown
 from probate_model.alphabet.editions import DisposedStatus, IdFree
-from probate_model.alphabet.events import Raised
-from probate_model.alphabet.events import Returned as CallReturned
+from probate_model.alphabet.events import RETURNED, Raised
 from probate_model.alphabet.gates import THROW, GateKind
 from probate_model.alphabet.names import Label, Tag
 from probate_model.alphabet.ops import (
@@ -92,7 +91,7 @@ def abort(run: Run, op: Abort) -> bool:
             run.silence("CREATE-07", agent, "agent/disposed")
     else:
         deactivate(run, agent.label, code(Refusal.ABORTED))
-    run.settled(op.label, CallReturned(), _ABORTED)
+    run.settled(op.label, RETURNED, _ABORTED)
     return True
 
 
@@ -102,7 +101,7 @@ def withdraw(run: Run, op: Withdraw) -> bool:
     if agent is None:
         return False
     teardown.begin(run, agent.label, Refusal.LIFECYCLE_DISPOSED)
-    run.settled(op.label, CallReturned(), _WITHDRAWN)
+    run.settled(op.label, RETURNED, _WITHDRAWN)
     return True
 
 
@@ -130,7 +129,9 @@ def advance(run: Run, label: Label) -> None:
         return
     if agent.failure is None and agent.in_setup is not None and agent.in_setup.outcome == THROW:
         deactivate(run, label, thrown(_SETUP_TAG))
-    agent = run.update(label, in_setup=None)
+    agent = run[label]
+    if agent.in_setup is not None:
+        agent = run.update(label, in_setup=None)
     if agent.failure is None:
         publication.publish(run, label)
     else:

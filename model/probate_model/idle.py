@@ -14,8 +14,7 @@ again by then, it waits on. There, one who waits for what is about to be woken d
 from __future__ import annotations
 
 from probate_model.alphabet.editions import ClosingFlush, Wake
-from probate_model.alphabet.events import Returned as CallReturned
-from probate_model.alphabet.events import Status, StatusChanged
+from probate_model.alphabet.events import RETURNED, Status, StatusChanged
 from probate_model.alphabet.names import Label
 from probate_model.alphabet.ops import AwaitIdle
 from probate_model.clauses import demand
@@ -42,13 +41,13 @@ def wait(run: Run, agent: Agent, caller: Label) -> None:
     """Let a caller wait until an agent is idle."""
     if agent.status is Status.DISPOSED:
         if agent.driver is Driver.EXITED:
-            run.owe(caller, CallReturned(), "IDLE-04")
+            run.owe(caller, RETURNED, "IDLE-04")
         else:
             run.update(agent.label, exit_waiters=(*agent.exit_waiters, caller))
     elif run.edition.wake is Wake.WITHIN_SEND:
         run.update(agent.label, waiters=(*agent.waiters, caller))
     elif agent.status is Status.IDLE and not agent.wakes and agent.fired is None:
-        run.owe(caller, CallReturned(), "IDLE-02")
+        run.owe(caller, RETURNED, "IDLE-02")
     else:
         run.update(agent.label, waiters=(*agent.waiters, caller))
 
@@ -63,7 +62,7 @@ def become_idle(run: Run, label: Label, *, after_failed_flush: bool = False) -> 
         due = keeping.idle_demand(run, label, _IDLE_AFTER_FAILED_FLUSH if after_failed_flush else due)
         run.emit(label, StatusChanged(agent.ref, Status.IDLE), due)
     for waiter in freed:
-        run.owe(waiter, CallReturned(), "IDLE-02")
+        run.owe(waiter, RETURNED, "IDLE-02")
 
 
 def look(run: Run, label: Label) -> None:
@@ -71,12 +70,12 @@ def look(run: Run, label: Label) -> None:
     agent = run[label]
     run.update(label, waiters=())
     for waiter in agent.waiters:
-        run.owe(waiter, CallReturned(), "IDLE-02")
+        run.owe(waiter, RETURNED, "IDLE-02")
 
 
 def driver_exited(run: Run, label: Label) -> None:
     """Mark the driver as gone for good and release those who wait for that."""
-    agent = run.update(label, driver=Driver.EXITED, armed=False, fired=None)
-    run.update(label, exit_waiters=())
-    for waiter in agent.exit_waiters:
-        run.owe(waiter, CallReturned(), "IDLE-04")
+    waiters = run[label].exit_waiters
+    run.update(label, driver=Driver.EXITED, armed=False, fired=None, exit_waiters=())
+    for waiter in waiters:
+        run.owe(waiter, RETURNED, "IDLE-04")

@@ -19,8 +19,16 @@ from __future__ import annotations
 
 from probate_model import log, turns
 from probate_model.alphabet.editions import DisposedStatus, QueueEvents, Wake
-from probate_model.alphabet.events import InboxDiscarded, InboxInserted, InboxQueue, Queued, Raised, Status, StopCause
-from probate_model.alphabet.events import Returned as CallReturned
+from probate_model.alphabet.events import (
+    RETURNED,
+    InboxDiscarded,
+    InboxInserted,
+    InboxQueue,
+    Queued,
+    Raised,
+    Status,
+    StopCause,
+)
 from probate_model.alphabet.names import BAD_TEXT, Label, Text
 from probate_model.alphabet.ops import Send, Steer
 from probate_model.alphabet.refusals import Refusal, code
@@ -51,7 +59,7 @@ def send(run: Run, op: Send) -> bool:
     label = agent.label
     if not refused(run, op.label, label, op.text):
         accept(run, label, op.text)
-        run.settled(op.label, CallReturned(), _ACCEPTED)
+        run.settled(op.label, RETURNED, _ACCEPTED)
     return True
 
 
@@ -78,7 +86,7 @@ def steer(run: Run, op: Steer) -> bool:
             wake(run, label, aborted=agent.fired is not None)
         else:
             queue(run, label, op.text)
-        run.settled(op.label, CallReturned(), _ACCEPTED)
+        run.settled(op.label, RETURNED, _ACCEPTED)
     return True
 
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from probate_model import context, inbox, log
 from probate_model.alphabet.editions import ClosingFlush, QueueEvents
-from probate_model.alphabet.events import InboxQueue
-from probate_model.alphabet.events import Returned as CallReturned
+from probate_model.alphabet.events import RETURNED, InboxQueue
 from probate_model.alphabet.names import Label, Text
 from probate_model.alphabet.ops import Inject
 from probate_model.clauses import Demand, demand
@@ -36,7 +35,7 @@ def inject(run: Run, op: Inject) -> bool:
     label = agent.label
     if not inbox.refused(run, op.label, label, op.text):
         put(run, label, op.text)
-        run.settled(op.label, CallReturned(), _accepted(run, agent))
+        run.settled(op.label, RETURNED, _accepted(run, agent))
     return True
 
 

@@ -64,6 +64,9 @@ class Step(NamedTuple):
     subject: Label | Unload | Inside | Due
 
 
+_made = tuple.__new__
+"""Makes a named tuple of values in their order, without the call in between."""
+
 _BEGINS: dict[type[ops.Op], Callable[[Run, Any], bool]] = {
     ops.Create: creation.create,
     ops.Abort: creation.abort,
@@ -199,11 +202,12 @@ def waits(agent: Agent, kind: GateKind) -> bool:
     return wait is not None and not wait.over
 
 
-def somebody_waits(world: World | Run, gate: Gate) -> bool:
+def somebody_waits(run: Run, gate: Gate) -> bool:
     """Tell whether something waits at a gate, of whichever profile: whether a release would not be void."""
     if gate.kind in _ROOM_OF_GATE:
-        return _ROOM_OF_GATE[gate.kind].waits(world.rooms, gate)
-    return any(agent.label == gate.creation and waits(agent, gate.kind) for agent in world.agents)
+        return _ROOM_OF_GATE[gate.kind].waits(run.rooms, gate)
+    agent = run.find(gate.creation)
+    return agent is not None and waits(agent, gate.kind)
 
 
 def enabled(world: World) -> tuple[Step, ...]:
@@ -223,19 +227,19 @@ def steps_of_agents(asked: Iterable[Agent], agents: Sequence[Agent]) -> list[Ste
     """List the steps of those agents that are asked, some of ``agents``."""
     steps: list[Step] = []
     for agent in asked:
-        stage = agent.teardown
-        if stage is not Teardown.DONE or agent.driver not in _GONE:
-            label = agent.label
-            if agent.stage is not Stage.LIVE and creation.can_advance(agent):
-                steps.append(Step("creation", label))
-            if turns.can_run(agent):
-                steps.append(Step("driver", label))
-            if agent.called:
-                steps.append(Step("entry", label))
-            if agent.flushes and flushing.can_end(agent):
-                steps.append(Step("flush", label))
-            if stage is not Teardown.NONE and teardown.can_advance(agents, agent):
-                steps.append(Step("teardown", label))
+        label, stage = agent.label, agent.teardown
+        if stage is Teardown.DONE and agent.driver in _GONE:
+            continue
+        if agent.stage is not Stage.LIVE and creation.can_advance(agent):
+            steps.append(_made(Step, ("creation", label)))
+        if turns.can_run(agent):
+            steps.append(_made(Step, ("driver", label)))
+        if agent.called:
+            steps.append(_made(Step, ("entry", label)))
+        if agent.flushes and flushing.can_end(agent):
+            steps.append(_made(Step, ("flush", label)))
+        if stage is not Teardown.NONE and teardown.can_advance(agents, agent):
+            steps.append(_made(Step, ("teardown", label)))
     return steps
 
 

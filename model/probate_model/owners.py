@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from probate_model import teardown
-from probate_model.alphabet.events import Returned as CallReturned
+from probate_model.alphabet.events import RETURNED
 from probate_model.alphabet.names import Label, OwnerName
 from probate_model.alphabet.ops import LoadOwner, LoadProvider, UnloadOwner, UnloadProvider
 from probate_model.alphabet.refusals import Refusal, code
@@ -66,7 +66,7 @@ def _load(run: Run, owner: Owner, call: Label) -> bool:
     if owner.active:
         return False
     _replace(run, owner._replace(active=True, incarnation=owner.incarnation + 1))
-    run.settled(call, CallReturned(), _LOADED)
+    run.settled(call, RETURNED, _LOADED)
     return True
 
 
@@ -83,7 +83,7 @@ def _begin_unload(run: Run, owner: Owner, call: Label, cause: Refusal) -> bool:
         if (unload.owner, unload.incarnation) == (owner.name, owner.incarnation):
             run.replace_unload(unload, unload._replace(callers=(*unload.callers, call)))
             return True
-    run.owe(call, CallReturned(), _returned(owner.name))
+    run.owe(call, RETURNED, _returned(owner.name))
     return True
 
 
@@ -125,4 +125,4 @@ def advance(run: Run, unload: Unload) -> None:
     if can_advance(run.agents, unload):
         run.replace_unload(unload, None)
         for caller in unload.callers:
-            run.owe(caller, CallReturned(), _returned(unload.owner))
+            run.owe(caller, RETURNED, _returned(unload.owner))

@@ -240,7 +240,7 @@ class Run:
 
     def settled(self, call: Label, outcome: Settlement, demand: Demand) -> None:
         """Settle a synchronous call, or deliver the settlement of another one."""
-        self.expected.append(Expected(Settled(call, outcome), self._due(demand)))
+        self.expected.append(_made(Expected, (Settled(call, outcome), self._due(demand))))
 
     def owe(self, call: Label, outcome: Settlement, clause: str) -> None:
         """Let a call settle in a step of its own, unless it is a room that waits for it."""
@@ -252,7 +252,7 @@ class Run:
 
     def cleanup_began(self, label: Label, demand: Demand) -> None:
         """Record that the scope's cleanup began; it is no dispatch, so nothing can react to it."""
-        self.expected.append(Expected(ScopeCleanup(label), demand))
+        self.expected.append(_made(Expected, (ScopeCleanup(label), demand)))
 
     def observed(self, event: ChildEvent, demand: Demand) -> None:
         """Record what happened to a program; it is no dispatch, so nothing can react to it."""
@@ -282,7 +282,7 @@ class Run:
         the throw that ended the dispatch, for the two kinds that can be vetoed; a throw elsewhere is contained and
         changes nothing.
         """
-        self.expected.append(Expected(event, self._due(demand)))
+        self.expected.append(_made(Expected, (event, self._due(demand) if self.contained else demand)))
         if self.rooms is not NO_ROOMS:
             for room in (self.rooms.bridge, self.rooms.subagents):
                 if room is not None:

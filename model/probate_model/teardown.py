@@ -24,8 +24,7 @@ from collections.abc import Sequence
 
 from probate_model import decisions, idle, inbox, registry, signals, turns
 from probate_model.alphabet.editions import DisposedStatus, TeardownOrder
-from probate_model.alphabet.events import Raised, Status, StatusChanged, StopCause
-from probate_model.alphabet.events import Returned as CallReturned
+from probate_model.alphabet.events import RETURNED, Raised, Status, StatusChanged, StopCause
 from probate_model.alphabet.gates import GateKind
 from probate_model.alphabet.names import Label
 from probate_model.alphabet.ops import Dispose
@@ -62,7 +61,7 @@ def join(run: Run, label: Label, caller: Label, due: Demand = _DISPOSED) -> None
     """Let a caller wait for the end of a live agent, and begin that if nobody has."""
     agent = run[label]
     if agent.teardown is Teardown.DONE:
-        run.owe(caller, CallReturned(), "DISPOSE-01")
+        run.owe(caller, RETURNED, "DISPOSE-01")
         return
     run.update(label, disposers=(*agent.disposers, caller))
     begin(run, label, Refusal.LIFECYCLE_DISPOSED, due)
@@ -243,10 +242,10 @@ def _unwind_scope(run: Run, label: Label) -> None:
 
 def _finish(run: Run, label: Label) -> None:
     registry.detach(run, label)
-    agent = run.update(label, teardown=Teardown.DONE)
-    run.update(label, disposers=())
+    agent = run[label]
+    run.update(label, teardown=Teardown.DONE, disposers=())
     for caller in agent.disposers:
-        run.owe(caller, CallReturned(), "DISPOSE-01")
+        run.owe(caller, RETURNED, "DISPOSE-01")
     if agent.stage is Stage.FAILED and agent.failure is not None:
         run.owe(label, Raised(agent.failure), keeping.failure_clause_of(run, label) or failure_clause(agent.failure))
     keeping.forget(run, label)

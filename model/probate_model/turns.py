@@ -115,11 +115,24 @@ GATES = {
 """The gates that a driver waits at, and where it is then."""
 
 
+_GOES_ON = frozenset(Driver) - {
+    Driver.NONE,
+    Driver.PARKED,
+    Driver.PREPARING,
+    Driver.MODEL,
+    Driver.TOOL,
+    Driver.FLUSHING,
+    Driver.EXITED,
+}
+"""Where a driver only paused, and waits for nothing."""
+
+
 def can_run(agent: Agent) -> bool:
     """Tell whether the driver has something to do."""
-    match agent.driver:
-        case Driver.NONE | Driver.EXITED:
-            return False
+    driver = agent.driver
+    if driver in _GOES_ON:
+        return True
+    match driver:
         case Driver.PARKED:
             if agent.woken is None:
                 return bool(agent.queued) or agent.marker or agent.status is Status.DISPOSED
@@ -129,7 +142,7 @@ def can_run(agent: Agent) -> bool:
         case Driver.FLUSHING:
             return flushing.has_ended(agent.flushes, closing=True)
         case _:
-            return True
+            return False
 
 
 def advance(run: Run, label: Label) -> None:
@@ -153,7 +166,8 @@ def next_turn(run: Run, label: Label, *, late: bool = False) -> None:
     if parked and agent.woken is False and not agent.marker:
         idle.look(run, label)
         return
-    run.update(label, marker=False)
+    if agent.marker:
+        run.update(label, marker=False)
     if parked and agent.marker and run.edition.empty_turns:
         _open_empty_turn(run, label)
     elif agent.queued or (agent.steering and run.edition.queue_events is QueueEvents.INBOX_RECORDS):
@@ -245,13 +259,14 @@ def _park(run: Run, label: Label) -> None:
 def _open_turn(run: Run, label: Label, because: str) -> None:
     agent = run[label]
     turn = agent.turn + 1
-    run.update(label, turn=turn, turn_open=True, step=0, max_tokens=False, driver=Driver.OPENED)
+    opened: dict[str, object] = {"turn": turn, "turn_open": True, "step": 0, "max_tokens": False}
     start = TurnStart(turn, Trigger.MESSAGE)
     if run.edition.queue_events is QueueEvents.QUEUED:
         prompt, rest = decisions.claim(agent.queued)
-        run.update(label, queued=rest, prompt=prompt)
+        run.update(label, queued=rest, prompt=prompt, driver=Driver.OPENED, **opened)
         log.append(run, label, start, _TURN_START_BY[because])
         return
+    run.update(label, driver=Driver.OPENED, **opened)
     log.append(run, label, start, _TURN_START_BY[because])
     if run[label].stopping:
         _close_turn(run, label, TurnOutcome.COMPLETED)
@@ -370,8 +385,7 @@ def _call_model(run: Run, label: Label) -> None:
     if agent.stopping:
         _close_step_and_turn(run, label)
         return
-    run.update(label, answers=agent.answers + 1, driver=Driver.MODEL)
-    run.update(label, wait=run.arrive(GateKind.MODEL, label))
+    run.update(label, answers=agent.answers + 1, driver=Driver.MODEL, wait=run.arrive(GateKind.MODEL, label))
 
 
 def _take_answer(run: Run, label: Label) -> None:
@@ -585,7 +599,7 @@ def _requeue_steering(run: Run, label: Label) -> Agent:
     Where the inbox is kept in the log, it waits for the next step, whichever turn that is of.
     """
     agent = run[label]
-    if run.edition.queue_events is QueueEvents.INBOX_RECORDS:
+    if not agent.steering or run.edition.queue_events is QueueEvents.INBOX_RECORDS:
         return agent
     return run.update(label, queued=decisions.requeue(agent.queued, agent.steering), steering=())
 

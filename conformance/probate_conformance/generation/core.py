@@ -250,7 +250,8 @@ class Writer:
     def _add(self, item: BurstItem) -> None:
         self.items.append(item)
         self.rehearsing.add(item)
-        self.cast = Cast.of(self.world.agents)
+        if not isinstance(item, Plan | Hold | React):  # which change no agent
+            self.cast = Cast.of(self.world.agents)
 
     def _label(self, prefix: str) -> Label:
         self.count += 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from probate_model.alphabet.fibers import FIBER_EVENTS, FiberEvent
 from probate_model.alphabet.members import plain
@@ -249,6 +249,10 @@ class Returned:
 
     value: AgentRef | Label | TaskRef | bool | Snapshot | StoredLog | TaskValue | Delegated | None = None
     settlement: Literal["returned"] = "returned"
+
+
+RETURNED: Final = Returned()
+"""The call returned, and there is nothing more to say."""
 
 
 @dataclass(frozen=True, slots=True)
