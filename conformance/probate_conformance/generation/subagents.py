@@ -198,7 +198,7 @@ class SubagentWriter(Writer):
 
     def _forked(self) -> None:
         """Fork a parent that has a complete turn and is in another one."""
-        if self._taking() and len(self._left()) < _MOST_RUNS and {"send", "create"} <= self.palette.ops:
+        if self.cast.taking and len(self._left()) < _MOST_RUNS and {"send", "create"} <= self.palette.ops:
             parent = self._agent()
             self._add(self._send_to(parent))
             self._settle()
@@ -229,7 +229,7 @@ class SubagentWriter(Writer):
 
         room = len(self._left()) < _MOST_RUNS
         offer(14 if room else 1, lambda: self._any_start(self._run_label()), "start_run", room)
-        offer(5, self._delegate, "delegate", room and self._taking())
+        offer(5, self._delegate, "delegate", room and self.cast.taking)
         offer(6, lambda: CancelRun(self._label("x"), self._run()), "cancel_run", named)
         armed = [run.label for run in self._room.runs if run.signal is RunSignal.ARMED]
         offer(4, lambda: AbortRun(self._label("a"), self.random.choose(armed)), "abort_run", armed)
@@ -282,7 +282,7 @@ class SubagentWriter(Writer):
         )
 
     def _start(self, label: Label, provider: RunProvider, signal: RunSignal) -> StartRun:
-        parent = self._agent() if self._taking() and self.random.chance(2, 3) else None
+        parent = self._agent() if self.cast.taking and self.random.chance(2, 3) else None
         return StartRun(label, provider, self._fresh_text(), parent, signal)
 
     def _any_start(self, label: Label) -> StartRun:
