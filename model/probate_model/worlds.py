@@ -266,8 +266,13 @@ class Worlds:
         # That a call settles too early says more than that another one of its ends was possible.
         if isinstance(event, Settled) and (divergence := self._too_early(event, events)) is not None:
             return divergence
-        # What is silent on a way to what is due of the same agent is silent.
-        own = [silences for branch, silences in ways if subject_of(branch.rest[0].event) == subject]
+        # What is silent on a way to what is due of the same agent is silent, unless that would break it too: then it
+        # was noted behind it.
+        own = [
+            [silence for silence in silences if not silence.broken_by(branch.rest[0].event)]
+            for branch, silences in ways
+            if subject_of(branch.rest[0].event) == subject
+        ]
         if (divergence := broken(s for silences in own for s in silences if not s.broad)) is not None:
             return divergence
         other = _closest(event, allowed)

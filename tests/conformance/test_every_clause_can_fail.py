@@ -37,6 +37,8 @@ LOOKED_AT = (
     ("sessions", EDITION_2026_06),
     ("fibers", EDITION_2026_06),
     ("bridge", EDITION_2026_06),
+    ("tasks", EDITION_2026_06),
+    ("tasks", EDITION_2026_06.flipped(["fence"])),
     ("fibers", EDITION_2026_06.flipped(VARIATIONS)),
 )
 """The profiles and editions whose clauses are looked for."""
@@ -45,11 +47,10 @@ Lie = Sequence[Event]
 
 
 def lies(rehearsal: Rehearsal, left: set[str]) -> Iterator[Lie]:
-    """Give what could be told instead of what happened in a burst, of what the clauses that are left speak of."""
-    told = [expected.event for expected in rehearsal.expected]
-    spoken_of = {kind for clause in left for kind in CLAUSES[clause].seen}
-    for place, event in enumerate(told):
-        if event.event not in spoken_of:
+    """Give what could be told instead of what happened in a burst, of the events that the clauses left demand."""
+    told = _told(rehearsal)
+    for place, (event, demand) in enumerate(rehearsal.expected):
+        if left.isdisjoint(demand.clauses):
             continue
         before, after = told[:place], told[place + 1 :]
         yield [*before, *after]

@@ -41,6 +41,7 @@ from probate_model.alphabet.events import (
 from probate_model.alphabet.fibers import DisposerCalled, FiberChanged, FiberState
 from probate_model.alphabet.names import AgentRef, Code, Text
 from probate_model.alphabet.ops import Cause
+from probate_model.alphabet.tasks import TaskDone, TaskStatus
 from probate_model.run import Expected, Silence
 
 
@@ -114,6 +115,9 @@ def changed(event: Event) -> Iterator[Event]:
             yield replace(event, state=FiberState.FAILED)
         case DisposerCalled():
             yield replace(event, member=event.member + 1)
+        case TaskDone():
+            yield replace(event, exit="code:2")
+            yield from (replace(event, status=other) for other in TaskStatus if other is not event.status)
         case _:
             pass
 
