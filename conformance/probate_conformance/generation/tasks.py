@@ -165,6 +165,8 @@ class TaskWriter(Writer):
             stories.append(lambda: self._ended_in_the_gap(self.random.choose(owned)))
         if owned and ops.issuperset(("set_registry", "await_task")):
             stories.append(lambda: self._ended_unheard(self.random.choose(owned)))
+        if "dispose_executor" in ops and any(task.wait and task.wait.temper is Temper.DEAF for task in held):
+            stories.append(lambda: [DisposeExecutor(self._label("d")), Settle()])
         return stories
 
     def _killed_at_the_end(self, task: Task) -> list[Item]:
