@@ -17,7 +17,7 @@ from probate_conformance.cli.options import add_color, natural, positive, second
 from probate_conformance.cli.output import emit
 from probate_conformance.errors import Exit, UsageError, unknown_name
 from probate_conformance.exploring.bounds import BOUNDS, SMALLEST, Bound
-from probate_conformance.exploring.covering import GOALS, REACHABLE, Coverage
+from probate_conformance.exploring.covering import GOALS, Coverage, reachable
 from probate_conformance.exploring.exploration import PROPERTIES, Explored, explore
 from probate_conformance.exploring.searching import Limits, Searched, memory
 from probate_conformance.lockstep import Verdict
@@ -167,9 +167,10 @@ def _told(explored: Explored, style: Style, arguments: argparse.Namespace) -> It
 def _coverage(explored: Explored, style: Style, *, verbose: bool) -> Iterator[str]:
     coverage = explored.coverage
     missed, unreached = coverage.missed(), coverage.unreached()
+    clauses = len(reachable(coverage.edition))
     yield (
-        f"    {len(coverage.choices):,} pairs of an agent's state and a choice · {len(REACHABLE) - len(unreached)} of "
-        f"{len(REACHABLE)} clauses carried out · {len(GOALS) - len(missed)} of {len(GOALS)} goals reached"
+        f"    {len(coverage.choices):,} pairs of an agent's state and a choice · {clauses - len(unreached)} of "
+        f"{clauses} clauses carried out · {len(GOALS) - len(missed)} of {len(GOALS)} goals reached"
     )
     if not verbose:
         return

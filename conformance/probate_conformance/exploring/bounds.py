@@ -11,9 +11,10 @@ worlds, transitions and verdicts everywhere.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+from probate_model.alphabet.editions import EDITION_2026_06, EDITION_2026_08, Edition
 from probate_model.alphabet.gates import ERROR, FAIL, OK, TEXT, THROW, GateKind, GateOutcome, Temper
 from probate_model.alphabet.items import Action, Pattern, Throw
 from probate_model.alphabet.names import THIS, AgentId, Label, OwnerName, Tag, Text
@@ -125,6 +126,8 @@ class Bound:
     made: tuple[Made, ...] = (PLAIN, FULL)
     gates: tuple[Held, ...] = (MODEL, FLUSH, SETUP, CLEANUP)
     listeners: tuple[Reaction, ...] = (VETO, WITHDRAW, CANCEL, REPLACE)
+    edition: Edition = EDITION_2026_06
+    """Whose reading of the contract it is."""
 
     def says(self) -> str:
         """Say how much there may be, in words."""
@@ -137,7 +140,7 @@ class Bound:
             _many(self.reactions, "reaction"),
             _many(self.unloads, "unload"),
         ]
-        return ", ".join(parts)
+        return f"{', '.join(parts)}{'' if self.edition is EDITION_2026_06 else f', in edition {self.edition.name}'}"
 
 
 def _many(number: int, what: str) -> str:
@@ -155,10 +158,14 @@ _ANY_ANSWER: Final = Held(
 SMALLEST: Final = Bound("smallest", calls=1, ops=_USUAL, made=(PLAIN,), gates=(_PATIENT,), listeners=(CANCEL,))
 """The smallest bound that counts: two of what can race, and one of what makes it race."""
 
+DRIFTED: Final = replace(SMALLEST, name="drifted", edition=EDITION_2026_08)
+"""The same in the other edition."""
+
 BOUNDS: Final = {
     bound.name: bound
     for bound in (
         SMALLEST,
+        DRIFTED,
         Bound("gates", calls=1, ops=_USUAL, made=(PLAIN,), gates=(MODEL, FLUSH), listeners=(CANCEL,)),
         Bound(
             "creation",

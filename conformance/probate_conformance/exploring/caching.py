@@ -42,7 +42,6 @@ from probate_conformance.exploring.tracing import SHARED, TracingRun, stem
 from probate_conformance.exploring.walking import SETTLE, Choice, Position, Taken, start, take, watch_all
 from probate_conformance.exploring.watching import NOTHING_SEEN, OVER, Watch
 from probate_model import machine
-from probate_model.alphabet.editions import EDITION_2026_06
 from probate_model.alphabet.events import Settled
 from probate_model.alphabet.items import BurstItem, Settle
 from probate_model.alphabet.names import AgentId
@@ -149,7 +148,7 @@ class CachedSpace:
         self.anew = 0
         """How many transitions were made anew, or looked up in a tree."""
         self._settle = self._choice(SETTLE)
-        self.start = self.state_of(start())
+        self.start = self.state_of(start(bound.edition))
 
     # States and positions.
 
@@ -167,7 +166,7 @@ class CachedSpace:
         seen = [one for place in range(self.bound.agents) if (one := self.seen(state, place)) is not None]
         shared = {name: _Of(self, state).shared(name) for name in SHARED}
         agents = tuple(one.agent for one in seen)
-        world = World(edition=EDITION_2026_06, agents=agents, numbers=NUMBERS, **shared)
+        world = World(edition=self.bound.edition, agents=agents, numbers=NUMBERS, **shared)
         return Position(world, tuple(one.watch for one in seen), bool(state & 1))
 
     def seen(self, state: int, place: int) -> Seen | None:
@@ -288,7 +287,7 @@ class CachedSpace:
         """Give the steps of the agent at a place; those of nobody for the place after the last."""
         node, _ = self._forest.find(self._steps[place], state)
         if node is None:
-            run = TracingRun(_Of(self, state), self.bound.agents)
+            run = TracingRun(_Of(self, state), self.bound.agents, self.bound.edition)
             agent = run.agent(place)
             steps = machine.steps_of_others(run) if agent is None else machine.steps_of_agents((agent,), run.agents)
             node = Node(shows=Shown(steps=tuple(self._choice(step) for step in steps)))
@@ -319,7 +318,7 @@ class CachedSpace:
             return leaf, elsewhere
         self.misses += 1
         choice = self.choices[number]
-        run = TracingRun(_Of(self, state), self.bound.agents)
+        run = TracingRun(_Of(self, state), self.bound.agents, self.bound.edition)
         if isinstance(choice, Step):
             machine.advance(run, _same(run, choice))
         else:
@@ -339,9 +338,9 @@ class CachedSpace:
         after = [agent for place in known if (agent := run.agent(place)) is not None]
         breaches: list[str] = []
         watches = tuple(NOTHING_SEEN if seen is None else seen.watch for seen in held[: len(after)])
-        watches = watch_all(tuple(after), watches, [entry.event for entry in expected], breaches)
+        watches = watch_all(tuple(after), watches, [entry.event for entry in expected], breaches, self.bound.edition)
         changed = {name: run.part(name) for name in run.writes if isinstance(name, str)}
-        rest = World(EDITION_2026_06, numbers=NUMBERS, **{name: _Of(self, state).shared(name) for name in SHARED})
+        rest = World(self.bound.edition, numbers=NUMBERS, **{name: _Of(self, state).shared(name) for name in SHARED})
         taken = Taken(
             Position(rest, (), isinstance(choice, Step)),
             rest._replace(agents=tuple(before)),

@@ -18,6 +18,7 @@ from probate_conformance.exploring.menu import Replacing, forgettable
 from probate_conformance.exploring.normal import new_ids, normal, place_of
 from probate_conformance.exploring.walking import SETTLE, Choice, Position, delivered, start, take
 from probate_conformance.trace import Trace
+from probate_model.alphabet.editions import EDITION_2026_06, Edition
 from probate_model.alphabet.gates import Gate
 from probate_model.alphabet.items import (
     BurstItem,
@@ -54,8 +55,8 @@ from probate_model.world import Unload, World, new_world
 class Cast:
     """Who plays what: the real names of what the places name."""
 
-    def __init__(self) -> None:
-        self.world: World = new_world(WorldSpec((HOST,)))
+    def __init__(self, edition: Edition = EDITION_2026_06) -> None:
+        self.world: World = new_world(WorldSpec((HOST,)), edition)
         self.places: list[Label] = []
         self.ids: dict[AgentId, AgentId] = {}
         self._numbers = count(1)
@@ -170,12 +171,12 @@ def cast_bursts(bursts: Iterable[Iterable[Begun]]) -> Trace:
     return Trace(world=WorldSpec((HOST,)), items=tuple(items))
 
 
-def cast(choices: Sequence[Choice]) -> Trace:
+def cast(choices: Sequence[Choice], edition: Edition = EDITION_2026_06) -> Trace:
     """Give a path as a trace.
 
     :param choices: those on the path, from the start
     """
-    cast, position = Cast(), start()
+    cast, position = Cast(edition), start(edition)
     items: list[Item] = []
     for choice in choices:
         match choice:
@@ -193,4 +194,4 @@ def cast(choices: Sequence[Choice]) -> Trace:
                 items.append(item)
                 cast.apply(item)
         position = take(position, choice).position
-    return Trace(world=WorldSpec((HOST,)), items=tuple(items))
+    return Trace(world=WorldSpec((HOST,)), edition=edition.name, items=tuple(items))

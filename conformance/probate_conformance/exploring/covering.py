@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from probate_conformance.exploring.menu import Replacing
 from probate_conformance.exploring.walking import SETTLE, Choice, Taken
-from probate_model.alphabet.editions import EDITION_2026_06
+from probate_model.alphabet.editions import EDITION_2026_06, Edition
 from probate_model.alphabet.events import (
     AgentError,
     CancelRequested,
@@ -111,18 +111,17 @@ GOALS: Final[dict[str, Goal]] = {
 """What must be reached sometimes."""
 
 
-REACHABLE: Final = tuple(
-    name
-    for name, clause in CLAUSES.items()
-    if clause.profile == "core" and clause.holds_in(EDITION_2026_06) and name not in ("REGISTRY-01", "REGISTRY-02")
-)
-"""The clauses that an exploration can come to: those of the core, but for what speaks of a look at the registries."""
+def reachable(edition: Edition = EDITION_2026_06) -> list[str]:
+    """Give the clauses that an exploration can come to: those of the core, but for what speaks of a look."""
+    own = (name for name, clause in CLAUSES.items() if clause.profile == "core" and clause.holds_in(edition))
+    return [name for name in own if name not in ("REGISTRY-01", "REGISTRY-02")]
 
 
 @dataclass(slots=True)
 class Coverage:
     """What stretches came to, in how many of them that differ."""
 
+    edition: Edition = EDITION_2026_06
     choices: Counter[tuple[Kind, str]] = field(default_factory=Counter)
     """Which choice was taken in which state of its agent."""
     clauses: Counter[str] = field(default_factory=Counter)
@@ -148,7 +147,7 @@ class Coverage:
 
     def unreached(self) -> list[str]:
         """Give the clauses that were not carried out, of those that a rule could carry out here."""
-        return [name for name in REACHABLE if not self.clauses[name]]
+        return [name for name in reachable(self.edition) if not self.clauses[name]]
 
     def join(self, other: Coverage) -> None:
         """Add what another exploration came to."""
@@ -191,9 +190,9 @@ def subject(choice: Choice) -> Label | None:
     return label
 
 
-def covered(stretches: Iterable[tuple[Choice, Taken]]) -> Coverage:
+def covered(stretches: Iterable[tuple[Choice, Taken]], edition: Edition = EDITION_2026_06) -> Coverage:
     """Give what stretches came to."""
-    coverage = Coverage()
+    coverage = Coverage(edition)
     for choice, taken in stretches:
         coverage.add(choice, taken)
     return coverage

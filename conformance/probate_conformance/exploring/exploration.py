@@ -97,7 +97,8 @@ def explore(
     space = CachedSpace(bound)
     searched = search(space, limits, progress)
     faults = tuple(
-        Fault(finding.fault, cast([space.choices[number] for number in finding.path])) for finding in searched.findings
+        Fault(finding.fault, cast([space.choices[number] for number in finding.path], bound.edition))
+        for finding in searched.findings
     )
     return Explored(
         bound=bound,
@@ -111,5 +112,5 @@ def explore(
         anew=space.anew,
         limit=searched.limit,
         faults=faults,
-        coverage=covered(space.stretches()),
+        coverage=covered(space.stretches(), bound.edition),
     )

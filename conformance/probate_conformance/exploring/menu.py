@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from probate_conformance.exploring.bounds import FRESH, HOST, Bound, Held, creation_id
 from probate_conformance.exploring.normal import creation
+from probate_model.alphabet.editions import DisposedStatus
 from probate_model.alphabet.events import Status
 from probate_model.alphabet.gates import Gate, GateKind
 from probate_model.alphabet.items import BurstItem, Hold, Open, React, Release
@@ -102,8 +103,10 @@ def for_agent(bound: Bound, place: int, agent: Agent, gates: tuple[GateState, ..
     label = creation(place)
     ops = bound.ops
     over = agent.teardown is Teardown.DONE
+    # Where disposal is no status, an agent that is gone runs on for whoever holds it, and nobody hears of its records.
+    unheard = over and bound.edition.disposed_status is DisposedStatus.NO
     if agent.returned is Returned.BOUND:
-        if has.prompts:
+        if has.prompts and not unheard:
             if "send" in ops:
                 yield Send(CALL, label, FRESH)
             if "steer" in ops and agent.status is Status.RUNNING:

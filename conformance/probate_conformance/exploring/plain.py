@@ -18,7 +18,7 @@ class PlainSpace:
 
     def __init__(self, bound: Bound) -> None:
         self.bound = bound
-        self.start = start()
+        self.start = start(bound.edition)
         self.choices: list[Choice] = [SETTLE]
         self._ids: dict[Choice, int] = {SETTLE: 0}
         self._shown: list[tuple[int, Taken]] = []

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from probate_model import invariants
+from probate_model.alphabet.editions import DisposedStatus
 from probate_model.alphabet.events import Event, Logged, TurnEnd, TurnStart
 from probate_model.alphabet.names import Label
 from probate_model.invariants import Invariant
@@ -36,8 +37,9 @@ Between = Callable[[World, World, Sequence[Event]], Iterator[str]]
 def l2_counts(before: World, after: World, events: Sequence[Event]) -> Iterator[str]:
     """L2 and the log's numbers: forbids a record or a turn that is not the next one."""
     had = {agent.ref: agent for agent in before.agents if agent.number}
+    unheard = before.edition.disposed_status is DisposedStatus.NO  # of whose session has left the store
     for agent in after.agents:
-        if not agent.number:
+        if not agent.number or (unheard and agent.ref in had and agent.label not in before.sessions):
             continue
         old = had.get(agent.ref)
         records, turn = (old.records, old.turn) if old else (0, 0)

@@ -14,10 +14,12 @@ what they do is the same whatever the agents are busy with.
 from __future__ import annotations
 
 from collections.abc import Iterator, MutableSequence
+from functools import cache
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, overload
 
 from probate_conformance.exploring.normal import NUMBERS, place_of
 from probate_model import machine
+from probate_model.alphabet.editions import EDITION_2026_06, Edition
 from probate_model.alphabet.names import Label
 from probate_model.run import Run
 from probate_model.world import Agent, World, new_world
@@ -26,7 +28,9 @@ SHARED: Final = tuple(name for name in World._fields if name not in ("edition", 
 """The parts of a world that are of no single agent. The rest is fixed in the normal form, but for the agents."""
 
 
-_BARE: Final = new_world()._replace(numbers=NUMBERS)
+@cache
+def _bare(edition: Edition) -> World:
+    return new_world(edition=edition)._replace(numbers=NUMBERS)
 
 
 class TooManyAgents(Exception):
@@ -158,11 +162,12 @@ class TracingRun(Run):
 
     :param source: where the parts come from
     :param places: how many agents there can be
+    :param edition: whose reading of the contract it is
     """
 
     __slots__ = ("_parts", "_source", "places", "reads", "writes")
 
-    def __init__(self, source: Source, places: int) -> None:
+    def __init__(self, source: Source, places: int, edition: Edition = EDITION_2026_06) -> None:
         self.places = places
         self._source = source
         self._parts: dict[str | int, Any] = {}
@@ -170,7 +175,7 @@ class TracingRun(Run):
         """The parts that were asked for before they were changed, in order."""
         self.writes: set[str | int] = set()
         """The parts that were changed."""
-        super().__init__(_BARE, machine.begin)
+        super().__init__(_bare(edition), machine.begin)
         self._parts.clear()
         self.writes.clear()
         self._agents = _Agents(self)  # type: ignore[assignment]

@@ -23,6 +23,7 @@ from probate_conformance.exploring.bounds import HOST, Bound
 from probate_conformance.exploring.menu import Replacing, for_agent, for_nobody, forgettable, room
 from probate_conformance.exploring.normal import NUMBERS, counted_anew, forget, normal
 from probate_conformance.exploring.watching import NOTHING_SEEN, OVER, Watch, watched
+from probate_model.alphabet.editions import EDITION_2026_06, Edition
 from probate_model.alphabet.events import Event, OfNoAgent, Settled
 from probate_model.alphabet.items import BurstItem, Settle, WorldSpec
 from probate_model.alphabet.names import AgentRef
@@ -67,9 +68,9 @@ class Taken(NamedTuple):
         return [entry.event for entry in self.expected]
 
 
-def start() -> Position:
+def start(edition: Edition = EDITION_2026_06) -> Position:
     """Give where every walk begins."""
-    return Position(new_world(WorldSpec((HOST,)))._replace(numbers=NUMBERS))
+    return Position(new_world(WorldSpec((HOST,)), edition)._replace(numbers=NUMBERS))
 
 
 def choices(bound: Bound, position: Position) -> Iterator[Choice]:
@@ -107,7 +108,7 @@ def take(position: Position, choice: Choice) -> Taken:
             outcome = delivered(apply(world, choice))
     breaches: list[str] = []
     after = outcome.world
-    watches = watch_all(after.agents, watches, outcome.events, breaches)
+    watches = watch_all(after.agents, watches, outcome.events, breaches, world.edition)
     anew = counted_anew(after) if isinstance(choice, LoadOwner | LoadProvider) else after
     position = Position(normal(anew), watches, isinstance(choice, Step))
     return Taken(position, world, after, outcome.expected, outcome.silences, outcome.marks, tuple(breaches))
@@ -120,7 +121,7 @@ def delivered(outcome: Outcome) -> Outcome:
 
 
 def watch_all(
-    agents: tuple[Agent, ...], watches: tuple[Watch, ...], events: list[Event], breaches: list[str]
+    agents: tuple[Agent, ...], watches: tuple[Watch, ...], events: list[Event], breaches: list[str], edition: Edition
 ) -> tuple[Watch, ...]:
     """Advance the watches of agents by what was seen."""
     places: dict[AgentRef, int] = {agent.ref: place for place, agent in enumerate(agents) if agent.number}
@@ -128,5 +129,5 @@ def watch_all(
     for event in events:
         if not isinstance(event, OfNoAgent):
             place = places[event.agent]
-            now[place] = watched(now[place], event, breaches)
+            now[place] = watched(now[place], event, breaches, edition)
     return tuple(OVER if agent.teardown is Teardown.DONE else watch for agent, watch in zip(agents, now, strict=True))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from probate_model.alphabet.editions import EDITION_2026_06, CancelRequest, Edition
 from probate_model.alphabet.events import (
     AgentCreated,
     AgentDisposed,
@@ -60,11 +61,13 @@ OVER: Final = Watch(_ORDER, Status.DISPOSED)
 """The watch of an agent that is gone: nothing more is to be seen of it."""
 
 
-def watched(watch: Watch, event: AgentEvent, breaches: list[str]) -> Watch:
+def watched(watch: Watch, event: AgentEvent, breaches: list[str], edition: Edition = EDITION_2026_06) -> Watch:
     """Advance a watch by an event of its agent.
 
     :param breaches: where what does not fit is added to
+    :param edition: whose reading of the contract it is; where a cancel is not announced, its effects come unannounced
     """
+    announced = edition.cancel_requested is CancelRequest.ANNOUNCED
     match event:
         case SessionCreated() | AgentCreated() | SessionStarted() | AgentDisposed() | SessionDisposed():
             return _announced(watch, event.event, breaches)
@@ -77,11 +80,11 @@ def watched(watch: Watch, event: AgentEvent, breaches: list[str]) -> Watch:
         case Signalled(cause=heard):
             if not watch.turn:
                 breaches.append("L7: a signal is heard, and no turn is open")
-            if heard is not StopCause.DISPOSED and heard.value not in watch.causes:
+            if announced and heard is not StopCause.DISPOSED and heard.value not in watch.causes:
                 breaches.append(f"L6: the signal {heard.value} comes before any such cancel")
             return watch
         case Logged():
-            return _logged(watch, event, breaches)
+            return _logged(watch, event, breaches, announced=announced)
         case _:
             return watch
 
@@ -98,7 +101,7 @@ def _announced(watch: Watch, what: str, breaches: list[str]) -> Watch:
     return watch._replace(told=(*watch.told, what) if what not in watch.told else watch.told)
 
 
-def _logged(watch: Watch, event: Logged, breaches: list[str]) -> Watch:
+def _logged(watch: Watch, event: Logged, breaches: list[str], *, announced: bool) -> Watch:
     wrong = None
     match event.record:
         case TurnStart(trigger=trigger):
@@ -108,7 +111,7 @@ def _logged(watch: Watch, event: Logged, breaches: list[str]) -> Watch:
             after = watch._replace(turn=True, step=False, call=False, causes=frozenset())
         case TurnEnd(outcome=outcome):
             wrong = "a turn ends that is not open, or inside a step" if not watch.turn or watch.step else None
-            if outcome is TurnOutcome.ABORTED and not watch.causes:
+            if announced and outcome is TurnOutcome.ABORTED and not watch.causes:
                 breaches.append("L6: a turn is aborted before any cancel")
             after = watch._replace(turn=False, step=False, call=False, causes=frozenset())
         case StepStart():

@@ -10,6 +10,7 @@ from probate_conformance.exploring.bounds import (
     CANCEL,
     CHILD,
     CLEANUP,
+    DRIFTED,
     FLUSH,
     FULL,
     MODEL,
@@ -59,6 +60,7 @@ BOUNDS = {
     "a child": replace(
         LITTLE, agents=2, ids=2, prompts=0, calls=0, made=(PLAIN, CHILD), ops=frozenset({"create", "withdraw"})
     ),
+    "another edition": replace(LITTLE, reactions=1, edition=DRIFTED.edition),
 }
 
 

@@ -12,7 +12,7 @@ import pytest
 from probate_conformance.cli import main
 from probate_conformance.cli.casefiles import write_case
 from probate_conformance.errors import Exit
-from probate_conformance.exploring.bounds import FLUSH, FULL, MODEL, PLAIN, SETUP, Bound
+from probate_conformance.exploring.bounds import DRIFTED, FLUSH, FULL, MODEL, PLAIN, SETUP, SMALLEST, Bound
 from probate_conformance.exploring.exploration import PROPERTIES, Explored, explore
 from probate_conformance.lockstep import Verdict
 from probate_conformance.trace import load
@@ -52,6 +52,7 @@ BOUND = Bound(
     listeners=(),
 )
 TWO = replace(BOUND, agents=2, ids=2, prompts=0, holds=0, ops=frozenset({"create", "dispose"}))
+OTHER = replace(DRIFTED, agents=1, ids=1, prompts=1, unloads=0)
 PENDING = replace(BOUND, prompts=0, gates=(SETUP,), made=(FULL,), ops=frozenset({"create", "withdraw"}))
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -214,6 +215,9 @@ def keeps_an_id(patch: pytest.MonkeyPatch) -> None:
 
 PLANTED: list[tuple[str, Plant, Bound, str]] = [
     ("L1", keeps_a_step_open, BOUND, "create settle send"),
+    ("L1", keeps_a_step_open, OTHER, "create settle send"),
+    ("L2", skips_a_record, OTHER, "create settle send"),
+    ("L25", never_drains, OTHER, "create settle dispose settle"),
     ("L2", skips_a_record, BOUND, "create settle send"),
     ("L3", queues_twice, BOUND, "create settle send"),
     ("L4", queues_at_the_head, BOUND, "create settle send send"),
@@ -255,11 +259,22 @@ def test_every_property_has_a_defect_that_shows_it() -> None:
     assert {number for number, *_ in PLANTED} == set(PROPERTIES)
 
 
-@pytest.mark.parametrize("bound", [BOUND, TWO, PENDING], ids=lambda bound: f"{bound.agents} {bound.made}")
+@pytest.mark.parametrize("bound", [BOUND, TWO, PENDING, OTHER], ids=lambda bound: f"{bound.says()} {bound.made}")
 def test_without_a_defect_nothing_is_found(bound: Bound) -> None:
     explored = explore(bound)
     assert explored.verdict is Verdict.PASS
     assert set(explored.verdicts().values()) == {Verdict.PASS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bound", [SMALLEST, DRIFTED], ids=lambda bound: bound.name)
+def test_the_smallest_bound_holds_in_each_edition(bound: Bound) -> None:
+    assert explore(bound).verdict is Verdict.PASS
+
+
+def test_a_case_of_the_other_edition_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    keeps_a_step_open(monkeypatch)
+    assert explore(OTHER).faults[0].case.edition == "2026-08"
 
 
 def test_a_case_is_one_that_replay_runs(
