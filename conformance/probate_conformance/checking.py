@@ -356,13 +356,16 @@ def marks(examined: Examined) -> Counter[str]:
     The epilogue is no item of the trace, so what it carries out is not counted.
     """
     counted = Counter(examined.marks)
-    for exchange in examined.exchanges:
-        if not (_is_last(exchange.sent) or _is_last(exchange.void)):
-            counted.update([f"op:{item.item}" for item in exchange.sent])
-            counted.update([f"void:{item.item}" for item in exchange.void])
-        for event in exchange.events:
-            if isinstance(event, Settled) and isinstance(event.outcome, Raised):
-                counted[f"code:{event.outcome.code.partition(':')[0]}"] += 1
+    exchanges = examined.exchanges
+    written = [exchange for exchange in exchanges if not (_is_last(exchange.sent) or _is_last(exchange.void))]
+    for name, times in Counter([item.item for exchange in written for item in exchange.sent]).items():
+        counted[f"op:{name}"] += times
+    for name, times in Counter([item.item for exchange in written for item in exchange.void]).items():
+        counted[f"void:{name}"] += times
+    settled = [event.outcome for exchange in exchanges for event in exchange.events if isinstance(event, Settled)]
+    for outcome in settled:
+        if isinstance(outcome, Raised):
+            counted[f"code:{outcome.code.partition(':')[0]}"] += 1
     return counted
 
 

@@ -9,7 +9,9 @@ version.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final, TypeVar
 
 T = TypeVar("T")
@@ -47,16 +49,8 @@ class SplitMix64:
 
     def weighted(self, options: Sequence[tuple[int, T]]) -> T:
         """Give one of the options, each as likely as its weight says."""
-        return at_weight(options, self.below(sum([weight for weight, _ in options])))
-
-
-def at_weight(options: Sequence[tuple[int, T]], point: int) -> T:
-    """Give the option that a number below the sum of all weights falls on."""
-    for weight, option in options:
-        if point < weight:
-            return option
-        point -= weight
-    raise AssertionError("the number is below the sum of the weights, and none is negative")
+        bounds = list(accumulate([weight for weight, _ in options]))
+        return options[bisect_right(bounds, self.below(bounds[-1]))][1]
 
 
 def stream_of(seed: int, number: int) -> SplitMix64:

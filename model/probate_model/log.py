@@ -22,12 +22,15 @@ from probate_model.run import Run
 from probate_model.sessions import keeping
 
 
-def append(run: Run, label: Label, record: Record, demand: Demand) -> None:
-    """Commit a record to the log of the agent and announce it."""
+def append(run: Run, label: Label, record: Record, demand: Demand, **fields: object) -> None:
+    """Commit a record to the log of the agent and announce it.
+
+    :param fields: what else of the agent changes with the commit
+    """
     agent = run[label]
     if run.rooms is not NO_ROOMS:
         demand = keeping.logged(run, label, record, demand)
-    run.update(label, records=agent.records + 1)
+    run.update(label, records=agent.records + 1, **fields)
     if run.edition.disposed_status is DisposedStatus.NO and label not in run.sessions:
         return
     run.appending.add(label)

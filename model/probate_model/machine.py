@@ -67,7 +67,7 @@ class Step(NamedTuple):
 _made = tuple.__new__
 """Makes a named tuple of values in their order, without the call in between."""
 
-_BEGINS: dict[type[ops.Op], Callable[[Run, Any], bool]] = {
+_BEGINS: dict[type[object], Callable[[Run, Any], bool]] = {
     ops.Create: creation.create,
     ops.Abort: creation.abort,
     ops.Withdraw: creation.withdraw,
@@ -131,6 +131,9 @@ def carry_out(run: Run, item: BurstItem) -> bool:
     """Carry out the synchronous part of an item in a run; false if the item is void."""
     if run.rooms.sessions is not None and run.rooms.sessions.down:
         return False
+    rule = _BEGINS.get(type(item))
+    if rule is not None:
+        return rule(run, item)
     match item:
         case React():
             run.listeners = (*run.listeners, Listener(item, item.nth - 1))

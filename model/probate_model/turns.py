@@ -262,12 +262,10 @@ def _open_turn(run: Run, label: Label, because: str) -> None:
     opened: dict[str, object] = {"turn": turn, "turn_open": True, "step": 0, "max_tokens": False}
     start = TurnStart(turn, Trigger.MESSAGE)
     if run.edition.queue_events is QueueEvents.QUEUED:
-        prompt, rest = decisions.claim(agent.queued)
-        run.update(label, queued=rest, prompt=prompt, driver=Driver.OPENED, **opened)
-        log.append(run, label, start, _TURN_START_BY[because])
+        opened["prompt"], opened["queued"] = decisions.claim(agent.queued)
+    log.append(run, label, start, _TURN_START_BY[because], driver=Driver.OPENED, **opened)
+    if run.edition.queue_events is QueueEvents.QUEUED:
         return
-    run.update(label, driver=Driver.OPENED, **opened)
-    log.append(run, label, start, _TURN_START_BY[because])
     if run[label].stopping:
         _close_turn(run, label, TurnOutcome.COMPLETED)
     else:
@@ -318,11 +316,10 @@ def _log_claimed(run: Run, label: Label) -> None:
         agent = run[label]
     if agent.prompt is None:
         return
-    run.update(label, prompt=None, aside=Aside())
     for text in agent.queued:
         run.silence("INBOX-06", agent, "log", record="user/message", text=text)
     due = _PROMPT_AFTER_CANCEL if agent.aside.cancelled else _PROMPT
-    log.append(run, label, UserMessage(agent.prompt), due)
+    log.append(run, label, UserMessage(agent.prompt), due, prompt=None, aside=Aside())
 
 
 def _before_step(run: Run, label: Label) -> None:
@@ -361,17 +358,17 @@ def _take_in_steering(run: Run, label: Label) -> bool:
 def _open_step(run: Run, label: Label) -> None:
     agent = run[label]
     outcome = agent.wait.outcome if agent.wait else None
-    run.update(label, wait=None)
     if agent.stopping:
+        run.update(label, wait=None)
         _close_turn(run, label, TurnOutcome.COMPLETED)
     elif outcome == THROW:
-        run.update(label, driver=Driver.FAILED)
+        run.update(label, wait=None, driver=Driver.FAILED)
         run.emit(label, AgentError(agent.ref, 0, ErrorSource.INTERNAL), _ERROR)
     else:
         step = agent.step + 1
         first = run.edition.user_message is UserMessagePlace.AFTER_STEP
-        run.update(label, step=step, more=False, driver=Driver.ENTERING if first else Driver.STEPPING)
-        log.append(run, label, StepStart(agent.turn, step), _STEP_START_FIRST if first else _STEP_START)
+        due, driver = (_STEP_START_FIRST, Driver.ENTERING) if first else (_STEP_START, Driver.STEPPING)
+        log.append(run, label, StepStart(agent.turn, step), due, wait=None, step=step, more=False, driver=driver)
 
 
 def _enter_step(run: Run, label: Label) -> None:
@@ -391,8 +388,8 @@ def _call_model(run: Run, label: Label) -> None:
 def _take_answer(run: Run, label: Label) -> None:
     agent = run[label]
     outcome = agent.wait.outcome if agent.wait else None
-    run.update(label, wait=None)
     if agent.stopping or outcome is None:
+        run.update(label, wait=None)
         if run.edition.partial_text_on_abort is PartialText.YES:
             run.update(label, driver=Driver.ANSWERED)
             log.append(run, label, AssistantMessage(_answer_of(agent)), _PARTIAL)
@@ -403,21 +400,23 @@ def _take_answer(run: Run, label: Label) -> None:
     if outcome == ERROR:
         if agent.steering:
             run.mark("window", Window.STEER_INTO_FAILING_STEP)
-        run.update(label, driver=Driver.FAILING)
-        log.append(run, label, StepEnd(agent.turn, agent.step), _STEP_END)
+        log.append(run, label, StepEnd(agent.turn, agent.step), _STEP_END, wait=None, driver=Driver.FAILING)
         return
     starved = hits_max_tokens(outcome)
     tools = 0 if starved else tool_count(outcome)
     if starved:
         run.silence("TURN-11", agent, "log", record="tool/call")
-    run.update(
+    log.append(
+        run,
         label,
+        AssistantMessage(_answer_of(agent)),
+        _ANSWER,
+        wait=None,
         tools=tools,
         tool=0,
         max_tokens=agent.max_tokens or starved,
         driver=Driver.NEXT_TOOL if tools else Driver.ANSWERED,
     )
-    log.append(run, label, AssistantMessage(_answer_of(agent)), _ANSWER)
     if tools and not run[label].stopping:
         _call_tool(run, label)
 
@@ -432,8 +431,8 @@ def _call_tool(run: Run, label: Label) -> None:
     agent = run[label]
     n = agent.tool + 1
     cut = agent.stopping
-    run.update(label, tool=n, driver=Driver.NEXT_TOOL if cut else Driver.CALLING)
-    log.append(run, label, ToolCall(n), _CUT_CALL if cut else _TOOL_CALL)
+    due, driver = (_CUT_CALL, Driver.NEXT_TOOL) if cut else (_TOOL_CALL, Driver.CALLING)
+    log.append(run, label, ToolCall(n), due, tool=n, driver=driver)
     if cut or not run.edition.pauses_in_steps:
         _enter_tool(run, label)
 
@@ -446,8 +445,7 @@ def _enter_tool(run: Run, label: Label) -> None:
         scripted = None if run.rooms.tasks is None else tool.in_turn(run, label)
         run.update(label, wait=run.arrive(GateKind.TOOL, label) if scripted is None else Wait(scripted))
         return
-    run.update(label, driver=Driver.NEXT_TOOL)
-    log.append(run, label, ToolResult(agent.tool, ToolOutcome.ABORTED), _CUT_RESULT)
+    log.append(run, label, ToolResult(agent.tool, ToolOutcome.ABORTED), _CUT_RESULT, driver=Driver.NEXT_TOOL)
     if agent.tool == agent.tools:
         _end_batch(run, label)
 
@@ -455,14 +453,12 @@ def _enter_tool(run: Run, label: Label) -> None:
 def _take_result(run: Run, label: Label) -> None:
     agent = run[label]
     wait = agent.wait
-    run.update(label, wait=None)
     if agent.stopping or wait is None or wait.outcome is None:
         outcome = ToolOutcome.ABORTED
     else:
         outcome = ToolOutcome.ERROR if wait.outcome == ERROR else ToolOutcome.OK
     last = agent.tool == agent.tools
-    run.update(label, driver=Driver.NEXT_TOOL)
-    log.append(run, label, ToolResult(agent.tool, outcome), _TOOL_RESULT)
+    log.append(run, label, ToolResult(agent.tool, outcome), _TOOL_RESULT, wait=None, driver=Driver.NEXT_TOOL)
     if last:
         _end_batch(run, label)
         agent = run[label]
@@ -484,8 +480,7 @@ def _end_step(run: Run, label: Label) -> None:
         run.update(label, more=True)
         _take_in_steering(run, label)
     else:
-        run.update(label, driver=Driver.BETWEEN_STEPS)
-        log.append(run, label, StepEnd(agent.turn, agent.step), _STEP_END)
+        log.append(run, label, StepEnd(agent.turn, agent.step), _STEP_END, driver=Driver.BETWEEN_STEPS)
 
 
 def _takes_in_at_the_end(run: Run) -> bool:
@@ -530,8 +525,12 @@ def _close_turn(run: Run, label: Label, outcome: TurnOutcome) -> None:
     due = _why_ended(run, agent, outcome)
     cause = agent.fired if outcome is TurnOutcome.ABORTED else None
     fails = outcome in (TurnOutcome.ABORTED, TurnOutcome.ERROR) and edition.error_ends is ErrorEnds.DRIVER
-    run.update(
+    kept = cause if edition.cancel_cause is CancelCause.REQUIRED else None
+    log.append(
+        run,
         label,
+        TurnEnd(agent.turn, outcome, kept),
+        due,
         armed=False,
         fired=cause if fails else None,
         ends=fails,
@@ -540,8 +539,6 @@ def _close_turn(run: Run, label: Label, outcome: TurnOutcome) -> None:
         turn_open=False,
         driver=Driver.FLUSHING if edition.closing_flush is ClosingFlush.IN_TURN else Driver.CLOSED,
     )
-    kept = cause if edition.cancel_cause is CancelCause.REQUIRED else None
-    log.append(run, label, TurnEnd(agent.turn, outcome, kept), due)
     if flushing.is_due(run, label):
         flushing.begin(run, label, closing=True)
     else:
