@@ -148,7 +148,7 @@ def examine(
             if known is None or known.start != worlds.first:
                 known = rehearse(worlds.first, burst)
             rehearsal = known
-            reply = yield Burst.model_construct(items=rehearsal.sent)
+            reply = yield Burst.model_construct(message="burst", items=rehearsal.sent)
             if not isinstance(reply, Quiet):
                 raise BackendBroke(f"a burst was answered by {reply.message!r}", mend="answer a burst by 'quiet'")
             exchange = Exchange(rehearsal.sent, rehearsal.void, reply.events, reply.snapshot, reply.never)
@@ -269,7 +269,7 @@ def _counted(result: Examined) -> None:
             demanded[clause] += times
         if demand.clause in _TELLING:
             result.shown |= _TELLING[demand.clause]
-    settled = sum([isinstance(entry.event, Settled) for entry in result.held])
+    settled = [type(entry.event) for entry in result.held].count(Settled)
     if settled:
         demanded[SETTLES_ONCE] += settled
     for silence in result.silent:

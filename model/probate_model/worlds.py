@@ -107,7 +107,8 @@ class Worlds:
         *,
         reduced: bool = True,
     ) -> None:
-        self.branches = tuple(dict.fromkeys(branches))
+        kept = tuple(branches)
+        self.branches = kept if len(kept) < 2 else tuple(dict.fromkeys(kept))
         self.view = view
         self.silences = silences
         self.reduced = reduced
