@@ -36,6 +36,10 @@ that wait at gates, and reports what an ordinary listener sees. Nothing in it is
 The seeds that the contract was drawn from describe dsh as it was in June 2026; that is edition `2026-06`. It has
 drifted since, in known ways; edition `2026-08` is the contract with those choices made the other way. So each release
 is judged twice.
+
+The packages from npm and the newest release are checked with the default suite under the edition that they follow, all
+else with fewer traces; how many is told below. Releases 0.1.0rc6 and 0.1.0rc7 behave alike, and so do 0.1.1rc1 and
+0.1.2rc1.
 """,
     backends=NAMES,
     editions=tuple(EDITIONS),
