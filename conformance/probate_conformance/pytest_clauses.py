@@ -293,7 +293,7 @@ def _plan(config: pytest.Config) -> Plan:
     edition = config.getoption("probate_edition") or "2026-06"
     profile = config.getoption("probate_profile") or "core"
     require_edition(edition)
-    require_profile(profile)
+    require_profile(profile, edition)
     seed, cases = config.getoption("probate_seed"), config.getoption("probate_cases")
     if seed is not None and seed < 0:
         raise UsageError(f"--probate-seed {seed} is less than 0")

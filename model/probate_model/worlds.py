@@ -262,9 +262,7 @@ class Worlds:
 
         # A silence that is noted further on in a stretch says nothing of what is still due in it.
         due = any(expected.event == event for branch in self.branches for expected in branch.rest)
-        # Of two rules that forbid the very same, the later one is what it happened in spite of.
-        noted = {(silence.agent, silence.pattern): silence for silence in self.silences if not silence.broad}
-        if not due and (divergence := broken(noted.values())) is not None:
+        if not due and (divergence := broken(s for s in self.silences if not s.broad)) is not None:
             return divergence
         # That a call settles too early says more than that another one of its ends was possible.
         if isinstance(event, Settled) and (divergence := self._too_early(event, events)) is not None:

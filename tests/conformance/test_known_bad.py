@@ -30,15 +30,22 @@ SHEET = frozenset(
     for number in (
         *(1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14, 16, 17, 18, 19, 21, 22, 23, 24, 26, 27, 28, 29, 31, 32, 33, 34, 36),
         *(37, 38, 39, 41, 42, 43, 44, 46, 47, 48, 49, 51, 52, 53, 54, 56, 57, 58, 59, 61, 62, 63, 64),
-        *(84, 86, 87, 88, 89, 91, 92, 93),
+        *(66, 67, 68, 69, 71, 72, 73, 74, 76, 77, 78, 79, 81, 82, 83, 84, 86, 87, 88, 89, 91, 92, 93, 121),
     )
 )
-"""The mutants of the fact sheet up to M64, and those of background tasks."""
+"""The mutants of the fact sheet up to M93, and the last one about configurations."""
 OF_THE_TREE = frozenset({"M56", "M79", "M81", "M82", "M83"})
 """The mutants of the plug-in tree."""
-NOT_CORE = {
+NOT_THERE = {
     "M21": "only the edition 2026-08 has a wake latch",
+    "M67": "what is ended inside its announcement is M59, whose variant takes both entries out there and then",
+    "M68": "there is one flush gate for each agent, so no second listener; test_flushing.py has several",
+    "M73": "working directories are not in the alphabet; test_reload.py of the persistence has metadata that differs",
+    "M76": "configured agents are not in the alphabet; tests/reference/configured has two runs of one label",
+    "M78": "configured agents are not in the alphabet; tests/reference/configured has a reload that waits",
+    "M121": "holds in {3} only: a queue of refreshes of a configuration, of which the reference has none",
 }
+"""The mutants that the alphabet can't express, or that another one's variant shows, each with the reason."""
 
 
 def _check(subject: Backend, plan: Plan) -> Checked:
@@ -102,7 +109,7 @@ def test_every_clause_of_the_core_has_a_defect_of_its_own() -> None:
 
 
 def test_every_mutant_of_the_sheet_is_there_or_has_a_reason_not_to_be() -> None:
-    assert {variant.mutant for variant in VARIANTS.values()} & SHEET == SHEET - NOT_CORE.keys()
+    assert {variant.mutant for variant in VARIANTS.values()} & SHEET == SHEET - NOT_THERE.keys()
 
 
 def test_every_mutant_of_the_plug_in_tree_is_there() -> None:

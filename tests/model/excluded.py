@@ -15,6 +15,7 @@ CASES = {
     "D": (1, 2, 3, 5, 6, 7, 9, 10, 11, 13, 14, 15, 17, 18, 19, 21),
     "E": (1, 2, 4, 5, 6, 8, 9, 10),
     "F": (1, 3, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 19, 20, 21, 23, 24, 25, 27, 28, 29, 31, 32),
+    "G": (2, 3, 4, 6, 7, 8, 10, 11, 12),
     "H": (1, 2, 3, 5, 6, 7, 9, 10, 11, 13, 14, 15, 17, 18, 19, 21),
     "I": (1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 16, 17, 18, 20, 21, 22, 24, 25, 26, 28, 29, 30),
     "J": (1, 3, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 19, 20, 21, 23, 24, 25, 27, 28, 29, 31, 32),
@@ -61,6 +62,10 @@ EXCLUDED = {
     "F29": "bare sessions are not in the alphabet (decision 2); nothing flushes a session that has left the store",
     "F31": "holds in {3} only: write-behind",
     "F32": "holds in {3} only: a retirement that is tried again before the close; on the reference it is tested",
+    **dict.fromkeys(
+        ("G2", "G3", "G4", "G6", "G7", "G8", "G10", "G11", "G12"),
+        "configured agents are not in the alphabet; tests/reference/configured has a test of this number",
+    ),
     "H15": "what a loader takes from a module; how the reference reloads modules is tested there, with real files",
     "H17": "modules and their import are outside the model; it is tested on the reference, with real files",
     "H18": "holds in {3} only: a configuration that is edited",

@@ -28,6 +28,7 @@ from probate_conformance.cli.options import (
     clause_patterns,
     natural,
     positive,
+    profiles_of,
     require_edition,
     require_profile,
     seconds,
@@ -42,7 +43,7 @@ from probate_conformance.render.style import style_for
 from probate_conformance.report import AT_FIRST_FAILURE, INTERRUPTED, Header, Report, Run, end_of
 from probate_conformance.running import Spread, check_backend, not_run
 from probate_conformance.spreading import jobs_for, spread
-from probate_conformance.trace import MODELLED_PROFILES
+from probate_model.alphabet.editions import EDITIONS
 
 NAME: Final = "check"
 SUMMARY: Final = "run generated traces on backends and report which clauses of the contract hold"
@@ -157,7 +158,7 @@ def run(arguments: argparse.Namespace) -> Exit:
             f"no tour is planned in edition {arguments.edition}", mend=f"leave out --exhaustive, or --edition {TOURED}"
         )
     if arguments.profile is not None:
-        require_profile(arguments.profile)
+        require_profile(arguments.profile, arguments.edition)
     names = list(dict.fromkeys(arguments.backends or DEFAULTS))
     expectations = Expectations.read(arguments.expected_failures, names)
     backends = {name: _made(name, arguments.deadline) for name in names}
@@ -255,7 +256,7 @@ def _by_profile(
 ) -> Iterator[Report]:
     """Check a backend by the profile that was asked for, or by each that it claims."""
     asked = arguments.profile
-    waiting = list(MODELLED_PROFILES if asked is None else (asked,))
+    waiting = profiles_of(EDITIONS[plan.edition]) if asked is None else [asked]
     while waiting:
         profile = waiting.pop(0)
         part = replace(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Final
@@ -13,7 +14,7 @@ from probate_conformance.errors import UsageError, unknown_name
 from probate_conformance.manifest import PROFILES
 from probate_conformance.spreading import MOST
 from probate_conformance.trace import MODELLED_PROFILES
-from probate_model.alphabet.editions import EDITIONS
+from probate_model.alphabet.editions import EDITIONS, Edition
 from probate_model.clauses import CLAUSES
 
 LONGEST_DEADLINE: Final = 24 * 60 * 60
@@ -102,10 +103,17 @@ def require_edition(name: str) -> None:
         raise unknown_name("edition", name, tuple(EDITIONS))
 
 
-def require_profile(name: str) -> None:
-    """See that a profile is one whose rules are modelled.
+def profiles_of(edition: Edition) -> list[str]:
+    """Give the profiles of which an edition has clauses, in order."""
+    there = {clause.profile for clause in CLAUSES.values() if clause.holds_in(edition)}
+    return [name for name in MODELLED_PROFILES if name in there]
 
-    :raises UsageError: if it is not
+
+def require_profile(name: str, edition: str, flipped: Sequence[str] = ()) -> None:
+    """See that a profile is one whose rules are modelled, and that there are some in an edition.
+
+    :param flipped: the choices in which it is another edition
+    :raises UsageError: if it is not, or if there are none
     """
     if name not in PROFILES:
         raise unknown_name("profile", name, PROFILES)
@@ -113,4 +121,11 @@ def require_profile(name: str) -> None:
         raise UsageError(
             f"profile {name!r} is known, but its rules are not modelled yet",
             mend=f"modelled is {', '.join(MODELLED_PROFILES)}",
+        )
+    there = profiles_of(EDITIONS[edition].flipped(flipped))
+    if name not in there:
+        editions = [other for other in EDITIONS if name in profiles_of(EDITIONS[other])]
+        raise UsageError(
+            f"edition {edition} has no clause of profile {name!r}, so there is nothing to judge",
+            mend=f"name an edition that has: {', '.join(editions)}; or another profile: {', '.join(there)}",
         )

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> Exit:
     _require_plain(arguments.file)
     trace = load(arguments.file)
     require_edition(trace.edition)
-    require_profile(trace.profile)
+    require_profile(trace.profile, trace.edition, trace.flipped)
     name = arguments.backend or (trace.expected.backend if trace.expected else DEFAULT)
     backend = make_backend(name, deadline=arguments.deadline)
     interrupt = Interrupt()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from anyio import CancelScope
 
-from probate_reference.calls import Call, Frame, leave_frames
+from probate_reference.calls import Call, Frame, leave_frames, returned
 
 if TYPE_CHECKING:
     from probate_reference.refusals import Refusal
@@ -58,7 +58,7 @@ class Provision:
         self.value = value
         self.told: dict[Fiber, None] = {}
         self._withdrawn = False
-        self._end: ProvisionEnd | None = None
+        self._end: Call[None] | None = None
 
     def dispose(self) -> Call[None]:
         """Withdraw the service: its name is free at once, and those bound to it begin to unload.
@@ -66,10 +66,10 @@ class Provision:
         :return: a call that returns when they have unloaded; every disposal shares it
         """
         if self._end is None:
-            self._end = ProvisionEnd(self)
+            self._end = end = ProvisionEnd(self)
             self.withdraw()
-            if not self.fiber._kernel.spawn(self._wait):
-                self._finish()
+            if not self.fiber._kernel.spawn(self._wait, end):
+                self._finish(end)
         return self._end
 
     def withdraw(self) -> None:
@@ -97,21 +97,22 @@ class Provision:
         """Wait until it has ended."""
         if self._end is not None:
             await self._end._join()
-        else:
-            await self._unused()
+            return
+        await self._unused()
+        if self._end is None:
+            self._end = returned(None)
 
     async def _unused(self) -> None:
         """Wait until nobody is left who has to unload first."""
         while any(not dependent.waits_for(self.fiber) for dependent in self.told):
             await self.fiber.tree._change()
 
-    async def _wait(self) -> None:
+    async def _wait(self, end: ProvisionEnd) -> None:
         leave_frames()
         with CancelScope(shield=True):
             await self._unused()
-        self._finish()
+        self._finish(end)
 
-    def _finish(self) -> None:
+    def _finish(self, end: ProvisionEnd) -> None:
         self.fiber._forget(self)
-        assert self._end is not None
-        self._end._return(None)
+        end._return(None)

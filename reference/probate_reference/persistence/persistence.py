@@ -143,8 +143,8 @@ class Persistence:
         self._offload = offload
         self._bound: dict[str, _Bound] = {}
         self._left: dict[str, list[_Bound]] = {}
-        self._chains: dict[str, Lock] = {}
-        self._asked: Counter[str] = Counter()
+        self._chains: dict[str | None, Lock] = {}
+        self._asked: Counter[str | None] = Counter()
         self._paused: Event | None = None
         self._resting: Event | None = None
 
@@ -155,7 +155,8 @@ class Persistence:
 
         A session that has never been flushed has none. Cancellation is safe.
         """
-        return await self._offload(self._store.list, abandon=True)
+        async with self._turn(None):
+            return await self._offload(self._store.list, abandon=True)
 
     async def read(self, id: str) -> StoredLog:
         """Return a log as it stands, and change nothing; of a live session it may lack the newest records.
@@ -306,8 +307,8 @@ class Persistence:
     # One thing at a time
 
     @asynccontextmanager
-    async def _turn(self, id: str) -> AsyncIterator[None]:
-        """Wait until nothing else is done about an id."""
+    async def _turn(self, id: str | None) -> AsyncIterator[None]:
+        """Wait until nothing else is done about an id, or about none in particular, and keep the store open."""
         while self._paused is not None:
             await self._paused.wait()
         self._asked[id] += 1

@@ -76,18 +76,19 @@ class SqliteStore(Store):
         self._database = database
 
     def close(self) -> None:
-        """Close the database, which unlocks it."""
-        self._counts.clear()
-        database, self._database = self._database, None
-        if database is not None:
-            database.close()
+        """Close the database, which unlocks it; a look at it that somebody has left to itself is waited for."""
+        with self._lock:
+            self._counts.clear()
+            database, self._database = self._database, None
+            if database is not None:
+                database.close()
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """Have the database for oneself, and commit or roll back."""
-        if self._database is None:
-            raise StorageError(f"the store in {str(self._home)!r} is not open")
         with self._lock:
+            if self._database is None:
+                raise StorageError(f"the store in {str(self._home)!r} is not open")
             try:
                 self._database.execute("BEGIN IMMEDIATE")
                 try:

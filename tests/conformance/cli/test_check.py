@@ -9,8 +9,10 @@ import pytest
 
 from probate_conformance.backends.reference.known_bad import VARIANTS
 from probate_conformance.cli.casefiles import slugs_of
+from probate_conformance.cli.options import profiles_of
 from probate_conformance.render.ndjson import PART
-from probate_conformance.trace import load
+from probate_conformance.trace import MODELLED_PROFILES, load
+from probate_model.alphabet.editions import EDITIONS
 
 from .conftest import ODD, Probate
 
@@ -94,6 +96,20 @@ def test_a_profile_that_the_backend_does_not_claim(here: Probate) -> None:
     ran = here("check", f"{ODD}:other_profile", "--cases", "5")
     assert ran.code == 5
     assert "not all was run: it does not claim profile core" in ran.out
+
+
+def test_a_profile_of_which_the_edition_has_no_clause_is_refused(here: Probate) -> None:
+    ran = here("check", "model", "--profile", "sessions", "--edition", "2026-08", "--cases", "5")
+    assert ran.code == 2
+    assert ran.err == (
+        "probate: edition 2026-08 has no clause of profile 'sessions', so there is nothing to judge\n"
+        "  name an edition that has: 2026-06; or another profile: core, fibers, tasks, bridge, subagents\n"
+    )
+
+
+def test_without_a_profile_those_are_judged_of_which_the_edition_has_clauses() -> None:
+    assert profiles_of(EDITIONS["2026-06"]) == list(MODELLED_PROFILES)
+    assert profiles_of(EDITIONS["2026-08"]) == [name for name in MODELLED_PROFILES if name != "sessions"]
 
 
 def test_an_edition_that_the_backend_does_not_follow_is_told(here: Probate) -> None:

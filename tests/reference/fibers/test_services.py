@@ -174,3 +174,21 @@ async def test_a_child_of_its_dependent_can_be_a_provider(tree: Tree) -> None:
         await inner.dispose()
         await outer.rest()
         assert tree.lines[-2:] == ["d disposed", "x pending"]
+
+
+async def test_what_ended_with_its_provider_has_ended_for_all(tree: Tree) -> None:
+    gate = held()
+    async with tree.runtime:
+        outer = tree.root.plug(tree.body("x"), name="x", inject=("s",))
+        inner = outer.plug(tree.body("d"), name="d")
+        await inner.rest()
+        provision = inner.provide("s", "value")
+        await tree.until("x active")
+        outer.effect(lambda: [tree.undo("u", gate)])
+        ended = inner.dispose()
+        arrival = await gate.arrival()
+        await ended
+        await provision.dispose()
+        assert outer.state is FiberState.UNLOADING
+        arrival.release()
+        await outer.rest()

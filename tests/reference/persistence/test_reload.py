@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import anyio
 import pytest
@@ -30,6 +31,8 @@ from tests.reference.persistence.faults import FaultyFiles, no_space
 from tests.reference.persistence.test_resume import said
 
 pytestmark = pytest.mark.anyio
+
+T = TypeVar("T")
 
 
 class Stage:
@@ -161,6 +164,34 @@ async def test_while_the_store_is_away_flushes_fail_and_wait_for_it(tmp_path: Pa
         agent.send("three")
         await agent.idle()
         assert (await persistence.read("a")).records == agent.session.records
+
+
+async def test_a_listing_waits_for_a_reload(make: Callable[[], Store]) -> None:
+    closing, go = anyio.Event(), anyio.Event()
+    listed: list[str] = []
+
+    async def offload(function: Callable[[], T], /, *, abandon: bool) -> T:
+        if getattr(function, "__name__", "") == "close" and not go.is_set():
+            closing.set()
+            await go.wait()
+        return function()
+
+    async def look() -> None:
+        listed.extend(stored.id for stored in await persistence.list())
+
+    stage = Stage()
+    stage.go.set()
+    persistence = Persistence(make(), offload=offload)
+    async with Runtime(stage.model, persistence=persistence) as runtime:
+        await said(runtime, "a", "one")
+        async with anyio.create_task_group() as group:
+            group.start_soon(persistence.reload)
+            await closing.wait()
+            group.start_soon(look)
+            await anyio.wait_all_tasks_blocked()
+            assert listed == []
+            go.set()
+        assert listed == ["a"]
 
 
 async def test_one_thing_at_a_time_about_one_id(tmp_path: Path) -> None:

@@ -20,14 +20,24 @@ from probate_reference.refusals import OwnerDisposed, ProviderInactive, Refusal
 FIBERS: Final = Family("fibers")
 
 
-def _session_is_a_sibling(patches: Patches, of: type[Refusal]) -> None:
+def _session_is_a_sibling(patches: Patches, of: type[Refusal], *, at_once: bool = False) -> None:
     begin_end = Lifecycle.begin_end
 
     def beginning(lifecycle: Lifecycle, cause: Refusal) -> None:
         begin_end(lifecycle, cause)
         kernel, agent = lifecycle.kernel, lifecycle.core.agent
-        if type(cause) is of and kernel.sessions._detach(agent.session) and lifecycle.session_announced:
-            kernel.events._emit(SessionDisposed(agent))
+
+        def end_session() -> None:
+            if kernel.sessions._detach(agent.session) and lifecycle.session_announced:
+                kernel.events._emit(SessionDisposed(agent))
+
+        async def end_beside() -> None:
+            end_session()
+
+        if type(cause) is of and at_once:
+            end_session()
+        elif type(cause) is of:
+            kernel.spawn(end_beside)
 
     patches.replace(Lifecycle, "begin_end", beginning)
 
@@ -51,7 +61,7 @@ def _(patches: Patches) -> None:
 )
 def _(patches: Patches) -> None:
     # The provider has its own list of what it made, and it has both in it.
-    _session_is_a_sibling(patches, ProviderInactive)
+    _session_is_a_sibling(patches, ProviderInactive, at_once=True)
 
 
 @FIBERS.variant(
@@ -83,13 +93,21 @@ def _(patches: Patches) -> None:
         Incarnation,
         "_end_members",
         (
-            "    member.begin_end(self._refusal())",
             """
+            for member in members:
                 member.begin_end(self._refusal())
-                if self.fiber is not None and isinstance(member, Effect):
-                    await member.join_end()
+            """,
+            """
+            effects = [member for member in members if self.fiber is not None and isinstance(member, _Effect)]
+            for member in members:
+                if member not in effects:
+                    member.begin_end(self._refusal())
+            for member in effects:
+                member.begin_end(self._refusal())
+                await member.join_end()
             """,
         ),
+        _Effect=Effect,
     )
 
 
@@ -275,10 +293,13 @@ def _(patches: Patches) -> None:
     "A fiber that unloads leaves its children as they are.",
 )
 def _(patches: Patches) -> None:
-    # Each was plugged in by itself; those with agents are ended for their sake.
+    # Each was plugged in by itself; those with agents are ended for their sake, those of a fiber with effects of its
+    # own in line with these.
     def begin_end(fiber: Fiber, cause: Refusal) -> None:
         del cause
-        if any(isinstance(member, Lifecycle) for member in fiber._life.members):
+        assert fiber.parent is not None
+        with_agents = any(isinstance(member, Lifecycle) for member in fiber._life.members)
+        if with_agents or any(isinstance(member, Effect) for member in fiber.parent._life.members):
             _ = fiber._dispose()
 
     patches.replace(Fiber, "begin_end", begin_end)
@@ -395,8 +416,11 @@ def _(patches: Patches) -> None:
     "A provider waits for a dependent whose own end waits for the provider, and neither ever ends.",
 )
 def _(patches: Patches) -> None:
-    # Whoever was told is waited for.
-    patches.replace(Fiber, "waits_for", lambda _fiber, _other: False)
+    # Whoever was told is waited for; when the runtime is left they are torn apart, so that it can be.
+    waits_for = Fiber.waits_for
+    patches.replace(
+        Fiber, "waits_for", lambda fiber, other: fiber.tree.root._end is not None and waits_for(fiber, other)
+    )
 
 
 @FIBERS.variant(

@@ -6,6 +6,8 @@ from typing import Final
 
 from probate_conformance.backends.reference.known_bad.patching import Patches
 from probate_conformance.backends.reference.known_bad.variant import Family
+from probate_reference import teardown
+from probate_reference.lifecycle import Lifecycle
 from probate_reference.registry import AgentRegistry
 from probate_reference.session import SessionStore
 
@@ -27,6 +29,23 @@ def _(patches: Patches) -> None:
         "_detach",
         ("if self._sessions.get(session.id) is not session:", "if session.id not in self._sessions:"),
     )
+
+
+@REGISTRY.variant(
+    "scope-takes-the-entries-along",
+    "M66",
+    "REGISTRY-02",
+    "When the cleanups of an agent have ended, whatever has its id then leaves the registry and the store.",
+    needs="gate",
+)
+def _(patches: Patches) -> None:
+    # A second detach does no harm, as long as nobody has come in between.
+    def leave(lifecycle: Lifecycle) -> None:
+        if lifecycle.session_announced:
+            lifecycle.kernel.agents._entries.pop(lifecycle.scope.id, None)
+            lifecycle.kernel.sessions._sessions.pop(lifecycle.scope.id, None)
+
+    patches.edit(teardown, "unwind", ("lifecycle.finish()", "_leave(lifecycle)\nlifecycle.finish()"), _leave=leave)
 
 
 @REGISTRY.variant(
