@@ -19,6 +19,7 @@ from bench.results import check
 from probate_conformance.backends.base import Backend
 from probate_conformance.checking import Checked, Plan
 from probate_conformance.checking import check as checking
+from probate_conformance.exploring.touring import Tour
 from probate_conformance.manifest import Manifest
 from probate_conformance.wire import Conversation, Reply
 
@@ -61,14 +62,15 @@ def _clocked(conversation: Conversation[T], clock: Clock) -> Conversation[T]:
         reply = yield command
 
 
-def run(backend: Backend, seed: int, cases: int, *, split: bool = False) -> Clock:
+def run(backend: Backend, seed: int, cases: int, tour: Tour | None = None, *, split: bool = False) -> Clock:
     """Check so many traces as the kit does, on the clock.
 
+    :param tour: a tour to take then
     :param split: whether to tell what of it is the kit's own, which costs a little
     :raises RuntimeError: if not all of them passed, since then something else was measured
     """
     clock = Clock()
-    plan = Plan(seed=seed, cases=cases)
+    plan = Plan(seed=seed, cases=cases, tour=tour)
     with backend:
         conversation = checking(backend.manifest, plan)
         if split:
@@ -76,7 +78,7 @@ def run(backend: Backend, seed: int, cases: int, *, split: bool = False) -> Cloc
         began, used = now(), worked()
         checked = backend.converse(conversation)
         clock.total, clock.cpu = now() - began, worked() - used
-    _passed(checked, cases)
+    _passed(checked, plan.runs)
     clock.steps, clock.bursts = checked.steps, checked.bursts
     return clock
 
@@ -191,9 +193,9 @@ class Meter:
         self._since = instant
 
 
-def metered(backend: Backend, seed: int, cases: int) -> tuple[Clock, dict[str, float]]:
+def metered(backend: Backend, seed: int, cases: int, tour: Tour | None = None) -> tuple[Clock, dict[str, float]]:
     """Check so many traces with the meter on; gives what the parts of the kit's own time add up to."""
     with Meter().on() as meter:
-        clock = run(backend, seed, cases, split=True)
+        clock = run(backend, seed, cases, tour, split=True)
     rest = clock.own - sum(meter.parts.values())
     return clock, {**meter.parts, "comparison and the rest": rest}

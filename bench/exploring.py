@@ -2,18 +2,20 @@
 
 All take the same small model, and must come to the same numbers of states and transitions. Times are processor time,
 since the machine may not be ours alone. SPIN is a program of its own that is only there if somebody installed it, with
-a compiler; without it that row is not measured. Another checker, musil, needs Python 3.12 and is not measured.
+a compiler; without it that row is not measured. musil needs Python 3.12 or newer, and is run by one if there is one.
 """
 
 from __future__ import annotations
 
+import json
 import multiprocessing
+import os
 import re
 import resource
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -21,15 +23,22 @@ from typing import Any, Final, NamedTuple
 
 from minicheck import Protocol, check_safety  # type: ignore[import-untyped]
 
-from bench.agents import Components, Counts, State, holds, naive, successors
-from bench.conversing import worked
+from bench.agents import Counts, State, holds, naive, successors
+from bench.components import Components
+from bench.conversing import metered, worked
 from bench.results import Goal, Section, check
+from probate_conformance.backends.base import Backend
+from probate_conformance.backends.pip_runtime import PipRuntime
+from probate_conformance.backends.reference import ReferenceBackend
+from probate_conformance.errors import BackendAbsent
 from probate_conformance.exploring.bounds import SMALLEST
 from probate_conformance.exploring.caching import CachedSpace
 from probate_conformance.exploring.plain import PlainSpace
 from probate_conformance.exploring.searching import Limits, search
+from probate_conformance.exploring.touring import tour
 
 MODEL: Final = Path(__file__).with_name("agents.pml")
+MUSIL: Final = PipRuntime("musil", Path(__file__).with_name("musil.lock"), ("3.13", "3.12"))
 TEN_MILLION: Final = 10_000_000
 
 
@@ -85,6 +94,22 @@ def peer(most: int) -> Took:
     return Took(Counts(found["reachable_states"], transitions), seconds)
 
 
+def musil(most: int) -> Took | None:
+    """Search with musil, in a child; none if no Python is here that it runs on, or it can't be fetched."""
+    try:
+        MUSIL.install()
+        python, folder = MUSIL.found()
+    except BackendAbsent:
+        return None
+    child = Path(__file__).with_name("musil_child.py")
+    path = os.pathsep.join((str(folder), str(child.parent.parent)))
+    command = [str(python), str(child), str(most)]
+    done = subprocess.run(command, env={"PYTHONPATH": path}, check=True, capture_output=True, text=True)
+    told = json.loads(done.stdout)
+    check(told["whole"], "musil did not look at all, or found a fault")
+    return Took(Counts(told["states"], told["transitions"]), told["seconds"])
+
+
 def spin(most: int) -> Took | None:
     """Search with SPIN, which does it depth first; none if it or a compiler is not there. Its building is not timed."""
     if not (shutil.which("spin") and shutil.which("gcc")):
@@ -114,7 +139,7 @@ def exploring(*, quick: bool) -> Section:
     _small(section, 1 if quick else 2, rounds=2 if quick else 3)
     _real(section, quick=quick)
     _growth(section, quick=quick)
-    section.note("musil: not measured, it needs Python 3.12")
+    _replay(section, ("brief",) if quick else ("brief", "creation"))
     return section
 
 
@@ -123,6 +148,7 @@ def _small(section: Section, most: int, rounds: int) -> None:
         "ours": ours,
         "naive search": naively,
         "minicheck": peer,
+        "musil": musil,
         "SPIN": spin,
     }
     runs: dict[str, list[Took]] = {name: [] for name in measured}
@@ -143,7 +169,7 @@ def _small(section: Section, most: int, rounds: int) -> None:
                 *(f"{number:,}" for number in (all_[0].counts if all_ else ("", ""))),
             )
             if all_
-            else (name, "not installed", "-", "-", "-")
+            else (name, "not run: not installed", "-", "-", "-")
             for name, all_ in runs.items()
         ],
     )
@@ -151,6 +177,7 @@ def _small(section: Section, most: int, rounds: int) -> None:
     section.goals += [
         Goal("ours to naive search", rate["ours"] / rate["naive search"], 8),
         Goal("ours to minicheck", rate["ours"] / rate["minicheck"], 8),
+        Goal("ours to musil", rate["ours"] / rate["musil"] if "musil" in rate else None, 8),
         Goal("million transitions a second, ours", rate["ours"] / 1e6, 1, unit=""),
         Goal("SPIN to ours", rate["SPIN"] / rate["ours"] if "SPIN" in rate else None, 4, at_most=True),
     ]
@@ -188,6 +215,10 @@ def _real(section: Section, *, quick: bool) -> None:
     section.goals.append(Goal("part by part to plain, on the real model", plain / cached, 3))
 
 
+_STATES: Final = 1_500_000
+"""After how many states a search of the growth is given up: at ten million transitions."""
+
+
 class Grown(NamedTuple):
     """How much one bound took."""
 
@@ -210,7 +241,7 @@ def _grow(task: tuple[str, int]) -> Grown:
     before = _resident()
     began = worked()
     if what == "small":
-        searched = search(Components(number), Limits(states=1_170_000))
+        searched = search(Components(number), Limits(states=_STATES))
     else:
         searched = search(CachedSpace(replace(SMALLEST, holds=number > 0, reactions=number > 1)))
     seconds = worked() - began
@@ -242,3 +273,36 @@ def _growth(section: Section, *, quick: bool) -> None:
         ],
     )
     section.figures["growth"] = [one._asdict() for one in grown]
+
+
+def _replay(section: Section, names: Sequence[str]) -> None:
+    """Take the reference on tours, and tell how much of the time is not its own."""
+    rows = []
+    for name in names:
+        planned = tour(name)
+        backends: dict[str, Backend] = {"asyncio": ReferenceBackend(), "trio": ReferenceBackend("trio")}
+        for loop, backend in backends.items():
+            clock, parts = metered(backend, 0, 0, planned)
+            shares = [clock.own, parts["the model's run"], parts["another order"]]
+            rows.append(
+                (
+                    f"{name}, on {loop}",
+                    f"{planned.transitions:,}",
+                    f"{clock.steps:,}",
+                    f"{clock.steps / clock.cpu:,.0f}",
+                    f"{1e6 * clock.own / clock.steps:.0f}",
+                    *(f"{100 * share / clock.cpu:.0f} %" for share in shares),
+                )
+            )
+            section.figures[f"replay, {name}, {loop}"] = {"cpu": clock.cpu, "own": clock.own, "steps": clock.steps}
+    head = (
+        "replay on the reference",
+        "transitions",
+        "steps",
+        "steps/s",
+        "us ours",
+        "ours",
+        "its model's run",
+        "orders",
+    )
+    section.table(head, rows)

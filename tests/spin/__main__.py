@@ -21,7 +21,8 @@ from typing import Final, NamedTuple
 from unittest.mock import patch
 
 from bench import agents
-from bench.agents import Agent, Components, Shared
+from bench.agents import Agent, Shared
+from bench.components import Components
 from probate_conformance.exploring.searching import search
 
 MODEL: Final = Path(__file__).with_name("core.pml")

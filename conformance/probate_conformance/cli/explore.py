@@ -16,9 +16,10 @@ from probate_conformance.cli.casefiles import write_case
 from probate_conformance.cli.options import add_color, natural, positive, seconds
 from probate_conformance.cli.output import emit
 from probate_conformance.errors import Exit, UsageError, unknown_name
-from probate_conformance.exploring.bounds import BOUNDS, SMALLEST, Bound
-from probate_conformance.exploring.covering import GOALS, Coverage, reachable
-from probate_conformance.exploring.exploration import PROPERTIES, Explored, explore
+from probate_conformance.exploring.bounds import SMALLEST, Bound
+from probate_conformance.exploring.covering import Coverage, goals_of, reachable
+from probate_conformance.exploring.exploration import ALL_BOUNDS, Explored, explore, properties_of
+from probate_conformance.exploring.rooms import RoomBound, RoomPosition
 from probate_conformance.exploring.searching import Limits, Searched, memory
 from probate_conformance.lockstep import Verdict
 from probate_conformance.render.layout import table, wrapped
@@ -40,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "bounds",
         nargs="*",
         metavar="BOUND",
-        help=f"which bounds to explore, by name: {', '.join(BOUNDS)}, or all (default: {SMALLEST.name})",
+        help=f"which bounds to explore, by name: {', '.join(ALL_BOUNDS)}, or all (default: {SMALLEST.name})",
     )
     for name in _ROOMS:
         parser.add_argument(
@@ -75,36 +76,42 @@ def run(arguments: argparse.Namespace) -> Exit:
         return Exit.PASS
     limits = Limits(arguments.states, arguments.memory, arguments.time)
     worst = Exit.PASS
-    all_of_it = Coverage()
+    together: dict[str, Coverage] = {}
     asked = _asked(arguments)
     for bound in asked:
         explored = explore(bound, limits, _Progress(bound.name))
         if sys.stderr is not None and sys.stderr.isatty():
             sys.stderr.write("\r\033[K")
         emit("".join(f"{line}\n" for line in _told(explored, style, arguments)))
-        all_of_it.join(explored.coverage)
+        coverage = explored.coverage
+        together.setdefault(coverage.profile, Coverage(profile=coverage.profile)).join(coverage)
         if explored.verdict is Verdict.FAIL:
             worst = Exit.FAIL
         elif explored.verdict is Verdict.INCONCLUSIVE and worst is Exit.PASS:
             worst = Exit.INCONCLUSIVE
     if len(asked) > 1:
-        emit("".join(f"{line}\n" for line in _together(all_of_it, style)))
+        for coverage in together.values():
+            emit("".join(f"{line}\n" for line in _together(coverage, style)))
     return worst
 
 
-def _asked(arguments: argparse.Namespace) -> list[Bound]:
+def _asked(arguments: argparse.Namespace) -> list[Bound | RoomBound]:
     names = arguments.bounds or [SMALLEST.name]
     if "all" in names:
-        names = list(BOUNDS)
+        names = list(ALL_BOUNDS)
     for name in names:
-        if name not in BOUNDS:
-            raise unknown_name("bound", name, [*BOUNDS, "all"])
+        if name not in ALL_BOUNDS:
+            raise unknown_name("bound", name, [*ALL_BOUNDS, "all"])
     changes = {name: value for name in _ROOMS if (value := getattr(arguments, name)) is not None}
     for name in ("agents", "ids"):
         if not 1 <= changes.get(name, 1) <= 8:
             raise UsageError(f"--{name} {changes[name]} leaves nothing that could be explored", mend="1 to 8 will do")
     said = "".join(f" --{name} {value}" for name, value in changes.items())
-    return [replace(BOUNDS[name], name=f"{name}{said}", **changes) for name in dict.fromkeys(names)]
+    asked = [ALL_BOUNDS[name] for name in dict.fromkeys(names)]
+    for bound in asked:
+        if unknown := [name for name in changes if not hasattr(bound, name)]:
+            raise UsageError(f"the bound {bound.name} says nothing of {unknown[0]}", mend=f"leave out --{unknown[0]}")
+    return [replace(bound, name=f"{bound.name}{said}", **changes) for bound in asked]
 
 
 class _Progress:
@@ -114,7 +121,7 @@ class _Progress:
         self._name = name
         self._shown = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
-    def __call__(self, searched: Searched[int]) -> None:
+    def __call__(self, searched: Searched[int] | Searched[RoomPosition]) -> None:
         if not self._shown:
             return
         left = len(searched.states) - searched.expanded
@@ -132,12 +139,12 @@ def _told(explored: Explored, style: Style, arguments: argparse.Namespace) -> It
     bound, verdict = explored.bound, explored.verdict
     yield style.ink(bound.name, Ink.BOLD)
     yield from wrapped(f"at once: {bound.says()}", 2)
-    yield from wrapped(f"ops: {', '.join(sorted(bound.ops))}", 2)
+    yield from wrapped(f"ops: {bound.kinds()}", 2)
     yield ""
     if verdict is Verdict.PASS:
         said = (
             f"all {explored.states:,} states and {explored.transitions:,} transitions hold to "
-            f"all {len(PROPERTIES)} properties"
+            f"all {len(properties_of(bound))} properties"
         )
     elif verdict is Verdict.INCONCLUSIVE:
         said = (
@@ -158,7 +165,7 @@ def _told(explored: Explored, style: Style, arguments: argparse.Namespace) -> It
     for place, fault in enumerate(explored.faults):
         path = write_case(arguments.cases_dir, f"model-{fault.number}-{bound.name.split()[0]}-{place}", fault.case)
         yield f"  {style.verdict(fault.says, Verdict.FAIL)}"
-        yield f"    {PROPERTIES.get(fault.number, '')}"
+        yield f"    {properties_of(bound).get(fault.number, '')}"
         yield f"    {len(fault.case.items)} items: probate replay {path}"
     yield from _coverage(explored, style, verbose=arguments.verbose)
     yield ""
@@ -167,10 +174,10 @@ def _told(explored: Explored, style: Style, arguments: argparse.Namespace) -> It
 def _coverage(explored: Explored, style: Style, *, verbose: bool) -> Iterator[str]:
     coverage = explored.coverage
     missed, unreached = coverage.missed(), coverage.unreached()
-    clauses = len(reachable(coverage.edition))
+    goals, clauses = len(goals_of(coverage.profile)), len(reachable(coverage.edition, coverage.profile))
     yield (
         f"    {len(coverage.choices):,} pairs of an agent's state and a choice · {clauses - len(unreached)} of "
-        f"{clauses} clauses carried out · {len(GOALS) - len(missed)} of {len(GOALS)} goals reached"
+        f"{clauses} clauses carried out · {goals - len(missed)} of {goals} goals reached"
     )
     if not verbose:
         return
@@ -183,20 +190,22 @@ def _coverage(explored: Explored, style: Style, *, verbose: bool) -> Iterator[st
 
 def _together(coverage: Coverage, style: Style) -> Iterator[str]:
     """Tell what no bound came to: a rule that can't be reached is a defect of the model, if no bound is too small."""
-    yield style.ink("all bounds together", Ink.BOLD)
+    yield style.ink(f"all bounds of profile {coverage.profile} together", Ink.BOLD)
     for what, names in (("goals", coverage.missed()), ("clauses", coverage.unreached())):
         yield from wrapped(f"{what} that none came to: {', '.join(names) or 'none'}", 2)
 
 
 def _listed(style: Style) -> Iterator[str]:
     yield style.ink("bounds", Ink.BOLD)
-    for bound in BOUNDS.values():
+    for bound in ALL_BOUNDS.values():
         yield from table([(bound.name, bound.says())], style, width=12)
-        yield from wrapped(f"ops: {', '.join(sorted(bound.ops))}", 15)
-        yield from wrapped(f"gates: {', '.join(held.kind.value for held in bound.gates) or 'none'}", 15)
+        yield from wrapped(f"ops: {bound.kinds()}", 15)
+        if isinstance(bound, Bound):
+            yield from wrapped(f"gates: {', '.join(held.kind.value for held in bound.gates) or 'none'}", 15)
     yield ""
     yield style.ink("what is held to", Ink.BOLD)
-    yield from table(list(PROPERTIES.items()), style)
+    held_to = {number: says for bound in ALL_BOUNDS.values() for number, says in properties_of(bound).items()}
+    yield from table(sorted(held_to.items(), key=lambda item: int(item[0][1:])), style)
 
 
 assert set(_ROOMS) <= {field.name for field in fields(Bound)}

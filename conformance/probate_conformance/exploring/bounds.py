@@ -132,18 +132,23 @@ class Bound:
     def says(self) -> str:
         """Say how much there may be, in words."""
         parts = [
-            _many(self.agents, "agent"),
-            _many(self.ids, "id"),
-            _many(self.prompts, "prompt"),
-            _many(self.calls, "waiting call"),
-            _many(self.holds, "held gate"),
-            _many(self.reactions, "reaction"),
-            _many(self.unloads, "unload"),
+            many(self.agents, "agent"),
+            many(self.ids, "id"),
+            many(self.prompts, "prompt"),
+            many(self.calls, "waiting call"),
+            many(self.holds, "held gate"),
+            many(self.reactions, "reaction"),
+            many(self.unloads, "unload"),
         ]
         return f"{', '.join(parts)}{'' if self.edition is EDITION_2026_06 else f', in edition {self.edition.name}'}"
 
+    def kinds(self) -> str:
+        """Say what can be done, in words."""
+        return ", ".join(sorted(self.ops))
 
-def _many(number: int, what: str) -> str:
+
+def many(number: int, what: str) -> str:
+    """Say how many there are of something."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
@@ -161,12 +166,22 @@ SMALLEST: Final = Bound("smallest", calls=1, ops=_USUAL, made=(PLAIN,), gates=(_
 DRIFTED: Final = replace(SMALLEST, name="drifted", edition=EDITION_2026_08)
 """The same in the other edition."""
 
+ONE_MORE: Final = (
+    replace(SMALLEST, name="three-prompts", prompts=3),
+    replace(SMALLEST, name="two-calls", calls=2),
+    replace(SMALLEST, name="two-holds", holds=2),
+    replace(SMALLEST, name="two-reactions", reactions=2),
+    replace(SMALLEST, name="two-unloads", unloads=2),
+)
+"""The smallest one, with one more of each kind."""
+
 BOUNDS: Final = {
     bound.name: bound
     for bound in (
         SMALLEST,
         DRIFTED,
-        Bound("gates", calls=1, ops=_USUAL, made=(PLAIN,), gates=(MODEL, FLUSH), listeners=(CANCEL,)),
+        *ONE_MORE,
+        Bound("gates", calls=1, reactions=0, unloads=0, ops=_USUAL, made=(PLAIN,), gates=(MODEL, FLUSH), listeners=()),
         Bound(
             "creation",
             prompts=0,
@@ -188,6 +203,7 @@ BOUNDS: Final = {
             "turns",
             agents=1,
             ids=1,
+            prompts=1,
             calls=1,
             unloads=0,
             reactions=1,

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final, NamedTuple
 
 from probate_conformance.exploring.menu import Replacing
@@ -33,7 +34,8 @@ from probate_model.alphabet.events import (
 from probate_model.alphabet.names import Label
 from probate_model.clauses import CLAUSES, SETTLES_ONCE
 from probate_model.machine import Step
-from probate_model.windows import Window
+from probate_model.rooms import Inside
+from probate_model.windows import FiberWindow, TaskWindow, Window
 from probate_model.world import Agent
 
 
@@ -111,10 +113,23 @@ GOALS: Final[dict[str, Goal]] = {
 """What must be reached sometimes."""
 
 
-def reachable(edition: Edition = EDITION_2026_06) -> list[str]:
-    """Give the clauses that an exploration can come to: those of the core, but for what speaks of a look."""
-    own = (name for name, clause in CLAUSES.items() if clause.profile == "core" and clause.holds_in(edition))
-    return [name for name in own if name not in ("REGISTRY-01", "REGISTRY-02")]
+_ROOM_WINDOWS: Final[dict[str, type[TaskWindow] | type[FiberWindow]]] = {"tasks": TaskWindow, "fibers": FiberWindow}
+
+
+@cache
+def goals_of(profile: str) -> dict[str, Goal]:
+    """Give what must be reached sometimes in bounds of a profile: of a later one, its windows."""
+    if profile not in _ROOM_WINDOWS:
+        return GOALS
+    marks = {window.value: f"window:{window.value}" for window in _ROOM_WINDOWS[profile]}
+    return {name: (lambda taken, mark=mark: mark in taken.marks) for name, mark in marks.items()}  # type: ignore[misc]
+
+
+@cache
+def reachable(edition: Edition = EDITION_2026_06, profile: str = "core") -> tuple[str, ...]:
+    """Give the clauses that an exploration can come to: those of a profile, but for what asks to look at registries."""
+    own = (name for name, clause in CLAUSES.items() if clause.profile == profile and clause.holds_in(edition))
+    return tuple(name for name in own if name not in ("REGISTRY-01", "REGISTRY-02"))
 
 
 @dataclass(slots=True)
@@ -122,6 +137,8 @@ class Coverage:
     """What stretches came to, in how many of them that differ."""
 
     edition: Edition = EDITION_2026_06
+    profile: str = "core"
+
     choices: Counter[tuple[Kind, str]] = field(default_factory=Counter)
     """Which choice was taken in which state of its agent."""
     clauses: Counter[str] = field(default_factory=Counter)
@@ -137,17 +154,17 @@ class Coverage:
                 self.clauses[SETTLES_ONCE] += 1
         for silence in taken.silences:
             self.clauses[silence.clause] += 1
-        for name, goal in GOALS.items():
+        for name, goal in goals_of(self.profile).items():
             if goal(taken):
                 self.goals[name] += 1
 
     def missed(self) -> list[str]:
         """Give the goals that were not reached."""
-        return [name for name in GOALS if not self.goals[name]]
+        return [name for name in goals_of(self.profile) if not self.goals[name]]
 
     def unreached(self) -> list[str]:
         """Give the clauses that were not carried out, of those that a rule could carry out here."""
-        return [name for name in reachable(self.edition) if not self.clauses[name]]
+        return [name for name in reachable(self.edition, self.profile) if not self.clauses[name]]
 
     def join(self, other: Coverage) -> None:
         """Add what another exploration came to."""
@@ -161,6 +178,8 @@ def name_of(choice: Choice) -> str:
     match choice:
         case Replacing():
             return "create"
+        case Step(subject=Inside(profile=profile, what=what)):
+            return f"step {profile} {getattr(what, 'activity', '')}"
         case Step():
             return f"step {choice.activity}"
         case _:

@@ -10,10 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from probate_conformance.exploring.bounds import Bound
+from probate_conformance.exploring import fibers, tasks
+from probate_conformance.exploring.bounds import BOUNDS, Bound
 from probate_conformance.exploring.caching import CachedSpace
 from probate_conformance.exploring.casting import cast
 from probate_conformance.exploring.covering import Coverage, covered
+from probate_conformance.exploring.rooms import RoomBound, RoomPosition, RoomSpace, Theme, cast_room
 from probate_conformance.exploring.searching import Limits, Searched, memory, search
 from probate_conformance.lockstep import Verdict
 from probate_conformance.trace import Trace
@@ -39,6 +41,44 @@ PROPERTIES: Final[dict[str, str]] = {
 }
 """What is held to, by the numbers of the fact sheet's list."""
 
+ROOM_PROPERTIES: Final[dict[str, dict[str, str]]] = {
+    "tasks": {
+        "L16": "the owner of a task does not change, and a task is not forgotten while its executor lives",
+        "L17": "the end of a task is told once, and never after its executor was disposed",
+    },
+    "fibers": {
+        "L23": "the members of an effect are undone in reverse, one by one, before the unload of its fiber ends",
+    },
+}
+"""What is held to beside that, in bounds of a later profile."""
+
+THEMES: Final[dict[str, Theme]] = {"tasks": tasks.THEME, "fibers": fibers.THEME}
+
+ROOM_BOUNDS: Final = {
+    bound.name: bound
+    for bound in (
+        RoomBound("tasks", "tasks", things=1, agents=2, more=0),
+        RoomBound("executors", "tasks", things=1, agents=1),
+        RoomBound("turn-tasks", "tasks", things=1, agents=1, more=0, turns=True),
+        RoomBound("two-tasks", "tasks", things=2, more=0),
+        RoomBound("two-callers", "tasks", things=1, calls=2, more=0),
+        RoomBound("no-registry", "tasks", things=1, agents=1, more=0, registries=True),
+        RoomBound("fibers", "fibers", things=2, more=0),
+        RoomBound("effects", "fibers", things=1),
+        RoomBound("services", "fibers", things=2, holds=0),
+        RoomBound("three-fibers", "fibers", things=3, holds=0, more=0),
+        RoomBound("fiber-agents", "fibers", things=1, agents=1, more=0, turns=True),
+    )
+}
+"""The bounds of the later profiles that have a name."""
+
+ALL_BOUNDS: Final[dict[str, Bound | RoomBound]] = {**BOUNDS, **ROOM_BOUNDS}
+
+
+def properties_of(bound: Bound | RoomBound) -> dict[str, str]:
+    """Give what is held to within a bound."""
+    return {**PROPERTIES, **(ROOM_PROPERTIES[bound.profile] if isinstance(bound, RoomBound) else {})}
+
 
 class Fault(NamedTuple):
     """Something that should not be, and the shortest way there."""
@@ -56,7 +96,7 @@ class Fault(NamedTuple):
 class Explored:
     """What the exploration of one bound came to."""
 
-    bound: Bound
+    bound: Bound | RoomBound
     states: int
     transitions: int
     expanded: int
@@ -82,24 +122,39 @@ class Explored:
         """Give what became of each property."""
         failed = {fault.number for fault in self.faults}
         other = Verdict.PASS if self.limit is None and not failed else Verdict.INCONCLUSIVE
-        return {number: Verdict.FAIL if number in failed else other for number in PROPERTIES}
+        return {number: Verdict.FAIL if number in failed else other for number in properties_of(self.bound)}
 
 
 def explore(
-    bound: Bound,
+    bound: Bound | RoomBound,
     limits: Limits = Limits(),  # noqa: B008
-    progress: Callable[[Searched[int]], None] | None = None,
+    progress: Callable[[Searched[int] | Searched[RoomPosition]], None] | None = None,
 ) -> Explored:
     """Explore a bound until all is looked at, something is found, or a limit is reached.
 
     :param progress: called now and then with what the search has come to
     """
+    if isinstance(bound, RoomBound):
+        room = RoomSpace(bound, THEMES[bound.profile])
+        within = search(room, limits, progress)
+        cases = [cast_room(bound, [room.choices[number] for number in found.path]) for found in within.findings]
+        return _explored(bound, within, cases, room.coverage, by_rules=within.transitions)
     space = CachedSpace(bound)
     searched = search(space, limits, progress)
-    faults = tuple(
-        Fault(finding.fault, cast([space.choices[number] for number in finding.path], bound.edition))
-        for finding in searched.findings
-    )
+    cases = [cast([space.choices[number] for number in found.path], bound.edition) for found in searched.findings]
+    coverage = covered(space.stretches(), bound.edition)
+    return _explored(bound, searched, cases, coverage, by_rules=space.misses, anew=space.anew)
+
+
+def _explored(
+    bound: Bound | RoomBound,
+    searched: Searched[int] | Searched[RoomPosition],
+    cases: list[Trace],
+    coverage: Coverage,
+    *,
+    by_rules: int,
+    anew: int = 0,
+) -> Explored:
     return Explored(
         bound=bound,
         states=len(searched.states),
@@ -108,9 +163,9 @@ def explore(
         rests=searched.rests,
         seconds=searched.seconds,
         megabytes=memory(),
-        by_rules=space.misses,
-        anew=space.anew,
+        by_rules=by_rules,
+        anew=anew,
         limit=searched.limit,
-        faults=faults,
-        coverage=covered(space.stretches(), bound.edition),
+        faults=tuple(Fault(finding.fault, case) for finding, case in zip(searched.findings, cases, strict=True)),
+        coverage=coverage,
     )

@@ -1,0 +1,79 @@
+"""The bounds that have a name, each looked at to its end: so many states and transitions, all of them sound."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+import pytest
+
+from probate_conformance.exploring.covering import Coverage
+from probate_conformance.exploring.exploration import ALL_BOUNDS, Explored, explore
+from probate_conformance.exploring.searching import Limits
+from probate_conformance.lockstep import Verdict
+
+WHOLE: Final = {
+    "smallest": (204_598, 627_379),
+    "three-prompts": (364_386, 1_116_747),
+    "two-calls": (387_502, 1_239_331),
+    "two-holds": (428_036, 1_451_015),
+    "two-reactions": (293_170, 914_354),
+    "two-unloads": (363_072, 1_088_507),
+    "drifted": (220_698, 716_148),
+    "gates": (220_540, 799_215),
+    "reload": (305_899, 943_380),
+    "turns": (161_484, 1_049_789),
+    "reuse": (91, 202),
+    "tasks": (19_596, 70_301),
+    "executors": (30_492, 118_554),
+    "turn-tasks": (8_651, 26_916),
+    "two-tasks": (12_744, 53_787),
+    "two-callers": (1_858, 8_267),
+    "no-registry": (13_230, 63_462),
+    "fibers": (12_584, 43_940),
+    "effects": (14_294, 46_997),
+    "services": (45_438, 116_477),
+    "three-fibers": (21_164, 55_147),
+    "fiber-agents": (4_681, 11_045),
+}
+"""How many states and transitions there are in each bound that can be looked at in minutes."""
+
+
+TOO_LARGE: Final = ("creation", "children")
+"""The bounds that were only looked at to a limit: what is said of them stays undetermined."""
+
+
+@cache
+def explored(name: str) -> Explored:
+    """Explore a bound, once for all tests."""
+    return explore(ALL_BOUNDS[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WHOLE)
+def test_all_of_it_is_looked_at(name: str) -> None:
+    found = explored(name)
+    assert found.verdict is Verdict.PASS, found.faults
+    assert (found.states, found.transitions) == WHOLE[name]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_what_is_too_large_is_undetermined_and_nothing_is_found(name: str) -> None:
+    found = explore(ALL_BOUNDS[name], Limits(states=100_000))
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert set(found.verdicts().values()) == {Verdict.INCONCLUSIVE}
+
+
+def test_every_bound_is_pinned() -> None:
+    assert {*WHOLE, *TOO_LARGE} == set(ALL_BOUNDS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("profile", ["core", "tasks", "fibers"])
+def test_together_they_come_to_every_goal_and_clause(profile: str) -> None:
+    together = Coverage(profile=profile)
+    for name in WHOLE:
+        if explored(name).coverage.profile == profile:
+            together.join(explored(name).coverage)
+    assert (together.missed(), together.unreached()) == ([], [])
