@@ -24,7 +24,8 @@ OP_NAMES = (
     "plug", "unplug", "restart", "effect", "provide", "end_effect", "use",
     "start_task", "launch_task", "abort_task", "read_task", "kill_task", "task_says", "owner_of_task", "list_tasks",
     "await_task", "unload_tool", "load_tool", "dispose_executor", "load_executor", "set_registry",
-    "connect", "new_session", "prompt", "cancel_session", "close_session", "disconnect", "close_bridge",
+    "connect", "new_session", "load_session", "resume_session", "prompt", "cancel_session", "close_session", "call_off",
+    "disconnect", "close_bridge",
     "start_run", "delegate", "cancel_run", "abort_run", "await_run", "dispose_run", "add_provider", "remove_provider",
     "child_says", "child_asks", "pass_grace",
 )  # fmt: skip

@@ -96,6 +96,8 @@ BRIDGE: Final[Mapping[StrEnum, Needs]] = MappingProxyType(
         BridgeWindow.LATE_TURN_END: (("prompt",), ("send", "cancel_session", "inject")),
         BridgeWindow.CLOSE_IN_NEW: (("new_session",), ("disconnect", "close_bridge")),
         BridgeWindow.NEW_AGAINST_CLOSE: (("new_session",), ("disconnect",), ("setup",)),
+        BridgeWindow.LOAD_IN_LOAD: (("load_session", "resume_session"), ("load", "setup")),
+        BridgeWindow.CALLED_OFF: (("call_off",), ("prompt", "new_session", "load_session", "close_session")),
         BridgeWindow.CLOSE_IN_PROMPT: (("prompt",), ("disconnect", "close_bridge")),
         BridgeWindow.CLOSE_IN_DISCONNECT: (("disconnect",), ("close_bridge",), ("flush", "tool", "model")),
         BridgeWindow.DISCONNECT_IN_CLOSE: (("disconnect",), ("close_bridge",), ("flush", "tool", "model")),

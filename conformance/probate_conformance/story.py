@@ -12,13 +12,17 @@ from probate_conformance.printable import printable
 from probate_conformance.trace import Trace
 from probate_model.alphabet.bridge import (
     BridgeOp,
+    CallOff,
     CancelSession,
     CloseBridge,
     CloseSession,
     Connect,
     Disconnect,
+    Folder,
+    LoadSession,
     NewSession,
     Prompt,
+    ResumeSession,
 )
 from probate_model.alphabet.events import (
     Event,
@@ -240,6 +244,11 @@ def _client_line(op: BridgeOp) -> str:
             return f"client {op.label} connects"
         case NewSession():
             return f"client {op.connection} asks for session {op.label}"
+        case LoadSession() | ResumeSession():
+            folder = "" if op.folder is Folder.SAME else f" in {op.folder.value} folder"
+            return f"client {op.connection} asks to {op.item.partition('_')[0]} {op.id}{folder} -> {op.label}"
+        case CallOff():
+            return f"client {op.connection} calls off {op.call} -> {op.label}"
         case Prompt():
             return f"prompt {op.session} {op.text!r} -> {op.label}"
         case CancelSession() | CloseSession():

@@ -21,13 +21,16 @@ from probate_conformance.errors import TraceError
 from probate_conformance.manifest import ChoiceName, EditionName, Profile
 from probate_model.alphabet.bridge import (
     BridgeOp,
+    CallOff,
     CancelSession,
     CloseBridge,
     CloseSession,
     Connect,
     Disconnect,
+    LoadSession,
     NewSession,
     Prompt,
+    ResumeSession,
 )
 from probate_model.alphabet.editions import EDITIONS, CancelCause, Edition
 from probate_model.alphabet.events import EVENT_KINDS, HeardEvent, Record
@@ -116,8 +119,9 @@ _PROFILES: Final[dict[type[Op], str]] = {
 }
 """The ops of later profiles."""
 _GATE_PROFILES: Final = {
-    GateKind.LOAD: "sessions",
-    **dict.fromkeys((GateKind.INITIALIZE, GateKind.NEW_SESSION, GateKind.ANSWER, GateKind.LEAVE), "subagents"),
+    GateKind.LOAD: ("sessions", "bridge"),
+    GateKind.PERMISSION: ("bridge",),
+    **dict.fromkeys((GateKind.INITIALIZE, GateKind.NEW_SESSION, GateKind.ANSWER, GateKind.LEAVE), ("subagents",)),
 }
 """The gates of later profiles."""
 _ON_AGENT: Final = (Send, Steer, Inject, Cancel, AwaitIdle, Dispose)
@@ -145,9 +149,9 @@ def _is_empty(names: tuple[str, ...]) -> bool:
     return not names
 
 
-def _profile_of(item: Item) -> Iterator[tuple[str, str]]:
-    """Give what of an item belongs to a later profile, and to which."""
-    yield from ((op.item, _PROFILES[type(op)]) for op in ops_of(item) if type(op) in _PROFILES)
+def _profiles_of(item: Item) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Give what of an item belongs to later profiles, and to which."""
+    yield from ((op.item, (_PROFILES[type(op)],)) for op in ops_of(item) if type(op) in _PROFILES)
     if isinstance(item, Plan | Hold | Release | Open) and item.gate.kind in _GATE_PROFILES:
         yield f"gate {item.gate.kind}", _GATE_PROFILES[item.gate.kind]
 
@@ -184,9 +188,10 @@ class Trace(BaseModel):
     @model_validator(mode="after")
     def _check_profile(self) -> Self:
         for number, item in enumerate(self.items, start=1):
-            for what, profile in _profile_of(item):
-                if profile != self.profile:
-                    raise ValueError(f"item {number}: {what} belongs to profile {profile!r}, not {self.profile!r}")
+            for what, profiles in _profiles_of(item):
+                if self.profile not in profiles:
+                    known = " and ".join(map(repr, profiles))
+                    raise ValueError(f"item {number}: {what} belongs to profile {known}, not {self.profile!r}")
         return self
 
     def bursts(self) -> list[tuple[BurstItem, ...]]:
@@ -311,7 +316,7 @@ def _names(op: Op) -> Iterator[Label]:
                 yield op.by
         case _ if isinstance(op, OnTask):
             yield op.task
-        case NewSession() | Disconnect():
+        case NewSession() | LoadSession() | ResumeSession() | CallOff() | Disconnect():
             yield op.connection
         case Prompt() | CancelSession() | CloseSession():
             yield op.session
@@ -357,7 +362,8 @@ def _gate_faults(item: Plan | Hold | Release | Open) -> Iterator[str]:
 def dangling(trace: Trace) -> Iterator[tuple[int, str]]:
     """Find references to what no item of the trace makes: in a file they are a mistake, in a shrunk trace just void."""
     ops = [op for item in trace.items for op in ops_of(item)]
-    makers = Create | Resume | Plug | AddEffect | Provide | StartTask | LaunchTask | Connect | NewSession
+    makers = Create | Resume | Plug | AddEffect | Provide | StartTask | LaunchTask | Connect
+    makers |= NewSession | LoadSession | ResumeSession
     made = {op.label for op in ops if isinstance(op, makers)}
     made |= {body_effect(op.label, place) for op in ops if isinstance(op, Plug) for place in range(len(op.effects))}
     made |= {UNKNOWN_TASK, EMPTY_TASK}

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from probate_model.alphabet.events import AgentEvent, Event, ScopeCleanup, Settled, Settlement
+from probate_model.alphabet.events import AgentEvent, Event, Returned, ScopeCleanup, SessionCreated, Settled, Settlement
 from probate_model.alphabet.names import AgentRef, Label
 from probate_model.alphabet.rooms import InRoom
 from probate_model.machine import Step, Walk, fire, room_of, steps_of_agents, steps_of_others
@@ -96,13 +96,23 @@ def follow(world: World, begun: Sequence[Expected], events: Sequence[Event], sho
     """
     if not _agree(begun, events):
         return None
+    followed = _walked(world, begun, events, show, promptly=False)
+    if followed is None and world.rooms.bridge is not None:
+        followed = _walked(world, begun, events, show, promptly=True)
+    return followed
+
+
+def _walked(
+    world: World, begun: Sequence[Expected], events: Sequence[Event], show: Show, *, promptly: bool
+) -> Followed | None:
+    """Follow one world; where it is open, take what mostly runs before others first, or last."""
     followed = Followed(world)
     matched = followed.matched
     matched += begun
     settled = {event.call: event.outcome for event in events if isinstance(event, Settled)}
     while len(matched) < len(events):
         place = len(matched)
-        taken = _take(followed, events[place], settled, show)
+        taken = _take(followed, events[place], settled, show, promptly=promptly)
         if not taken or not _agree(taken, events[place : place + len(taken)]):
             return None
         matched += taken
@@ -115,10 +125,15 @@ def _agree(expected: Sequence[Expected], events: Sequence[Event]) -> bool:
     )
 
 
-def _take(followed: Followed, event: Event, settled: Mapping[Label, Settlement], show: Show) -> Sequence[Expected]:
+def _take(
+    followed: Followed, event: Event, settled: Mapping[Label, Settlement], show: Show, *, promptly: bool
+) -> Sequence[Expected]:
     """Fire the step that leads to ``event``, after the silent steps that come before it; nothing if there is none."""
     run = followed.run
     label = None if isinstance(event, Settled | InRoom) else followed.label_of(event)
+    if isinstance(event, SessionCreated) and label is None:
+        # Of several creations of one id it is the one that will return what is announced.
+        label = next((call for call, end in settled.items() if end == Returned(event.agent)), None)
     name = event.call if isinstance(event, Settled) else label
     for _ in range(_SILENT_AT_MOST):
         if isinstance(event, Settled):
@@ -130,7 +145,7 @@ def _take(followed: Followed, event: Event, settled: Mapping[Label, Settlement],
         if step is not None:
             followed.fire(step)
             continue
-        told = [(step, _foretold(run.rooms, step, settled)) for step in others]
+        told = [(step, _foretold(run.rooms, step, settled, promptly=promptly)) for step in others]
         step = next((step for step, now in told if now), None)
         if step is None:
             others = [step for step, now in told if now is None and _may_begin_with(run.rooms, step, label, name)]
@@ -153,10 +168,13 @@ def _timeless(run: Run, able: Sequence[tuple[Agent, Sequence[Step]]], others: Se
     return next((step for step in others if timeless(agents, step, edition, rooms)), None)
 
 
-def _foretold(rooms: Rooms, step: Step, settled: Mapping[Label, Settlement]) -> bool | None:
+def _foretold(rooms: Rooms, step: Step, settled: Mapping[Label, Settlement], *, promptly: bool) -> bool | None:
     if not isinstance(step.subject, Inside):
         return None
-    return room_of(step.subject).foretold(rooms, step.subject.what, settled)
+    room, what = room_of(step.subject), step.subject.what
+    if promptly and room.prompt(rooms, what):
+        return True
+    return room.foretold(rooms, what, settled)
 
 
 def _may_begin_with(rooms: Rooms, step: Step, label: Label | None, name: Label | None) -> bool:

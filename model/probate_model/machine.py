@@ -169,6 +169,7 @@ _WAITS: dict[GateKind, str] = {
     GateKind.SETUP: "in_setup",
     GateKind.PREPARE: "wait",
     GateKind.MODEL: "wait",
+    GateKind.PERMISSION: "wait",
     GateKind.TOOL: "wait",
     GateKind.CLEANUP: "in_cleanup",
 }
@@ -202,7 +203,7 @@ def waits(agent: Agent, kind: GateKind) -> bool:
     if kind is GateKind.SETUP and agent.failure is not None:
         return False
     wait = getattr(agent, _WAITS[kind])
-    return wait is not None and not wait.over
+    return wait is not None and not wait.over and wait.asks is (kind is GateKind.PERMISSION)
 
 
 def somebody_waits(run: Run, gate: Gate) -> bool:

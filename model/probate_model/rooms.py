@@ -70,7 +70,7 @@ def furnished(profile: str, spec: WorldSpec) -> Rooms:
     if profile == "bridge":
         from probate_model.bridge.state import BridgeRoom  # noqa: PLC0415 - what a room holds is made of parts of the world
 
-        return Rooms(bridge=BridgeRoom())
+        return Rooms(sessions=Sessions(), bridge=BridgeRoom())
     if profile == "subagents":
         from probate_model.subagents.state import SubagentsRoom  # noqa: PLC0415 - as above
 
@@ -119,3 +119,5 @@ class Room(NamedTuple):
     """Tells whether one of these may lead to an event of an agent, or to the settlement of a call, of this label."""
     foretold: Callable[[Rooms, Any, Mapping[Label, Settlement]], bool | None] = lambda _rooms, _what, _settled: None
     """Tells of one of these, where it is known how calls settle later, that it must run now, or that it must not."""
+    prompt: Callable[[Rooms, Any], bool] = lambda _rooms, _what: False
+    """Tells whether one of these mostly runs before others, though nothing says that it must."""

@@ -37,8 +37,8 @@ def fire(run: Run, label: Label, cause: StopCause) -> bool:
                 run.update(label, fired=cause)
         return False
     wait = agent.wait
-    in_body = agent.driver in (Driver.MODEL, Driver.TOOL) and wait is not None and wait.held
-    if wait is not None and wait.held and wait.outcome is None and wait.temper is Temper.HONOURS:
+    in_body = agent.driver in (Driver.MODEL, Driver.TOOL) and wait is not None and wait.held and not wait.asks
+    if wait is not None and wait.held and wait.outcome is None and (wait.asks or wait.temper is Temper.HONOURS):
         wait = wait._replace(aborted=True)
     run.update(label, fired=cause, wait=wait)
     if run.rooms.tasks is not None:

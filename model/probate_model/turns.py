@@ -50,6 +50,7 @@ from probate_model.alphabet.events import (
     UserMessage,
 )
 from probate_model.alphabet.gates import (
+    ALLOW,
     ERROR,
     THROW,
     GateKind,
@@ -57,6 +58,7 @@ from probate_model.alphabet.gates import (
     tool_count,
 )
 from probate_model.alphabet.names import Label, Text
+from probate_model.bridge import permission
 from probate_model.clauses import Demand, demand
 from probate_model.run import Run
 from probate_model.tasks import tool
@@ -110,6 +112,7 @@ _TURN_ENDS = {
 GATES = {
     GateKind.PREPARE: Driver.PREPARING,
     GateKind.MODEL: Driver.MODEL,
+    GateKind.PERMISSION: Driver.TOOL,
     GateKind.TOOL: Driver.TOOL,
 }
 """The gates that a driver waits at, and where it is then."""
@@ -442,6 +445,9 @@ def _enter_tool(run: Run, label: Label) -> None:
     agent = run[label]
     if not agent.stopping:
         run.update(label, driver=Driver.TOOL)
+        if run.rooms.bridge is not None and (asked := permission.ask(run, label)) is not None:
+            run.update(label, wait=asked)
+            return
         scripted = None if run.rooms.tasks is None else tool.in_turn(run, label)
         run.update(label, wait=run.arrive(GateKind.TOOL, label) if scripted is None else Wait(scripted))
         return
@@ -453,12 +459,18 @@ def _enter_tool(run: Run, label: Label) -> None:
 def _take_result(run: Run, label: Label) -> None:
     agent = run[label]
     wait = agent.wait
+    due = _TOOL_RESULT
+    if wait is not None and wait.asks and not agent.stopping:
+        if wait.outcome == ALLOW:
+            run.update(label, wait=run.arrive(GateKind.TOOL, label))
+            return
+        wait, due = Wait(ERROR), permission.REFUSED
     if agent.stopping or wait is None or wait.outcome is None:
         outcome = ToolOutcome.ABORTED
     else:
         outcome = ToolOutcome.ERROR if wait.outcome == ERROR else ToolOutcome.OK
     last = agent.tool == agent.tools
-    log.append(run, label, ToolResult(agent.tool, outcome), _TOOL_RESULT, wait=None, driver=Driver.NEXT_TOOL)
+    log.append(run, label, ToolResult(agent.tool, outcome), due, wait=None, driver=Driver.NEXT_TOOL)
     if last:
         _end_batch(run, label)
         agent = run[label]

@@ -171,6 +171,12 @@ class BridgeWindow(StrEnum):
     NEW_AGAINST_CLOSE = "session created after its connection was closed"
     """Its agent is disposed, and nobody gets to hold it."""
 
+    LOAD_IN_LOAD = "second load of a session that is being loaded"
+    """Its id is reserved."""
+
+    CALLED_OFF = "request called off while it is worked on"
+    """It is answered there and then."""
+
     CLOSE_IN_PROMPT = "connection closed while a prompt is in flight"
     """It is settled without its turn."""
 

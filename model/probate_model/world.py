@@ -122,6 +122,8 @@ class Wait(NamedTuple):
     held: bool = False
     temper: Temper = Temper.HONOURS
     aborted: bool = False
+    asks: bool = False
+    """Whether it is somebody's permission that is waited for, and the body has not begun."""
 
     @property
     def over(self) -> bool:

@@ -84,6 +84,15 @@ ITEMS: list[tuple[dict[str, Any], str]] = [
     ({"item": "prompt", "label": "p", "session": "n", "text": "A"}, "prompt n 'A' -> p"),
     ({"item": "cancel_session", "label": "x", "session": "n"}, "cancel session n -> x"),
     ({"item": "close_session", "label": "q", "session": "n"}, "close session n -> q"),
+    (
+        {"item": "load_session", "label": "l", "connection": "k", "id": "n", "folder": "other"},
+        "client k asks to load n in other folder -> l",
+    ),
+    (
+        {"item": "resume_session", "label": "l", "connection": "k", "id": "n"},
+        "client k asks to resume n -> l",
+    ),
+    ({"item": "call_off", "label": "o", "connection": "k", "call": "p"}, "client k calls off p -> o"),
     ({"item": "disconnect", "label": "d", "connection": "k"}, "client k disconnects -> d"),
     ({"item": "close_bridge", "label": "z"}, "close bridge -> z"),
     ({"item": "start_run", "label": "r", "provider": "acp", "text": "T"}, "start run 'T' with acp -> r"),

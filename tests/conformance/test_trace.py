@@ -237,7 +237,7 @@ REFUSED: dict[str, tuple[object, str]] = {
     ),
     "a gate of a load": (
         document(items=[{"item": "hold", "gate": {"kind": "load", "creation": "c"}}]),
-        "not a trace: Value error, item 1: gate load belongs to profile 'sessions', not 'core'",
+        "not a trace: Value error, item 1: gate load belongs to profile 'sessions' and 'bridge', not 'core'",
     ),
     "a crash in a reaction": (
         document(profile="sessions", items=[{**REACTION, "do": [{"item": "crash", "label": "r.0"}]}]),

@@ -6,17 +6,32 @@ from collections.abc import Sequence
 
 from probate_model.alphabet.bridge import (
     BridgeOp,
+    CallOff,
     CancelSession,
     CloseBridge,
     CloseSession,
     Connect,
     Disconnect,
+    Folder,
+    LoadSession,
     NewSession,
     Prompt,
+    ResumeSession,
 )
-from probate_model.alphabet.names import Label, Text
+from probate_model.alphabet.names import AgentId, Label, Text
 
-CLIENT_VERBS = ("connect", "new", "prompt", "stop", "close", "leave", "end_bridge")
+CLIENT_VERBS = (
+    "connect",
+    "new",
+    "load_session",
+    "resume_session",
+    "prompt",
+    "stop",
+    "close",
+    "off",
+    "leave",
+    "end_bridge",
+)
 """All verbs of the profile."""
 
 
@@ -27,6 +42,12 @@ def client_op(verb: str, words: Sequence[str], label: str) -> BridgeOp:
             return Connect(Label(label or name))
         case "new", [name, connection]:
             return NewSession(Label(label or name), Label(connection))
+        case "load_session", [name, connection, stored, *folder]:
+            return LoadSession(Label(label or name), Label(connection), AgentId(stored), Folder(*folder or ["same"]))
+        case "resume_session", [name, connection, stored]:
+            return ResumeSession(Label(label or name), Label(connection), AgentId(stored))
+        case "off", [connection, call]:
+            return CallOff(Label(label or f"off-{call}"), Label(connection), Label(call))
         case "prompt", [session, text]:
             return Prompt(Label(label or text), Label(session), Text(text))
         case "stop", [session]:

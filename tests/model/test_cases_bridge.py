@@ -117,6 +117,38 @@ def test_j17_a_turn_of_an_injection_settles_nothing() -> None:
     assert settled(play.run("open model n")) == ["A returned end_turn"]
 
 
+def stored() -> Play:
+    """Give a play with a client, and a session that is stored and not live."""
+    play = served()
+    play.run("prompt n A")
+    play.run("close n")
+    return play
+
+
+def test_j19_a_load_from_elsewhere_makes_no_agent_and_the_id_is_not_wedged() -> None:
+    play = stored()
+    for folder in ("other", "relative"):
+        shown = play.run(f"load_session {folder} k n {folder}")
+        assert shown == [f"settled {folder} raised invalid-params"]
+    assert settled(play.run("load_session l k n")) == ["l returned n#2"]
+    assert settled(play.run("prompt l B")) == ["B returned end_turn"]
+
+
+def test_j19_a_session_that_was_stored_without_a_folder_is_not_loaded() -> None:
+    play = served("connect k\ncreate c a")
+    play.run("send c A")
+    play.run("dispose c")
+    assert play.run("load_session l k a") == ["settled l raised invalid-params"]
+
+
+def test_j20_a_load_that_fails_lets_go_of_its_reservation() -> None:
+    play = stored()
+    assert settled(play.run("load_session l k nobody")) == ["l raised unknown-session"]
+    play("plan load m throw")
+    assert settled(play.run("load_session m k n")) == ["m raised internal-error"]
+    assert settled(play.run("load_session o k n")) == ["o returned n#2"]
+
+
 def test_j21_what_can_not_be_a_prompt_is_refused_and_takes_no_slot() -> None:
     play = served()
     assert settled(play.run("prompt n !bad -> bad")) == ["bad raised invalid-content"]
@@ -131,6 +163,21 @@ def test_j24_the_records_that_close_a_turn_come_before_the_end() -> None:
     closing = [one for one in shown if "turn/end" in one or "session/flush" in one or "agent/disposed" in one]
     assert [one.split()[0] for one in closing] == ["log", "session/flush", "agent/disposed"]
     assert "disposed" in closing[0]
+
+
+def test_j25_only_one_answer_of_all_is_a_yes() -> None:
+    for answer, result in (
+        ("allow", "ok"),
+        ("reject", "error"),
+        ("cancelled", "error"),
+        ("unknown", "error"),
+        ("error", "error"),
+    ):
+        play = served()
+        play(f"plan permission n {answer}\nplan model n tools:1")
+        shown = play.run("prompt n A")
+        assert [one for one in shown if "tool/result" in one] == [f"log n#1 5 tool/result n=1 {result}"]
+        assert settled(shown) == ["A returned end_turn"]
 
 
 def test_j28_a_prompt_that_the_agent_refuses_frees_the_slot() -> None:
@@ -180,6 +227,67 @@ def test_t22_the_prompt_is_answered_before_its_turn_has_unwound() -> None:
 
 
 # Beside the cases.
+
+
+def test_a_prompt_that_waits_for_permission_is_settled_by_a_cancel() -> None:
+    play = served("connect k\nnew n k\nsettle\nhold permission n deaf\nplan model n tools:1\nprompt n A")
+    shown = play.run("stop n")
+    assert settled(shown) == ["stop-n returned", "A returned cancelled"]
+    assert [one for one in shown if "tool/result" in one] == ["log n#1 5 tool/result n=1 aborted"]
+    assert not [one for one in shown if one.startswith("signal")]
+    assert play.run("release permission n allow") == []
+
+
+def test_a_prompt_that_waits_for_permission_is_settled_by_the_end_of_its_connection() -> None:
+    play = served("connect k\nnew n k\nsettle\nhold permission n\nplan model n tools:1\nprompt n A")
+    assert settled(play.run("leave k")) == ["A returned cancelled", "leave-k returned"]
+    assert play.look == Play(profile="bridge").look
+
+
+def test_a_tool_of_a_session_that_nobody_holds_any_more_is_not_called() -> None:
+    play = served("connect k\nnew n k\nsettle\nreact agent/created do send this A\nplan model m tools:1")
+    shown = play.run("hold setup m\nnew m k\nleave k\nsettle\nrelease setup m ok")
+    assert "settled m raised connection-closed" in shown
+
+
+def test_a_load_that_loses_against_the_close_is_disposed_and_the_id_is_free() -> None:
+    play = stored()
+    play.run("connect h\nhold setup l\nload_session l k n")
+    assert settled(play.run("leave k")) == ["leave-k returned"]
+    assert settled(play.run("release setup l ok"))[-1] == "l raised connection-closed"
+    assert settled(play.run("load_session m h n")) == ["m returned n#3"]
+
+
+def test_a_session_is_not_loaded_twice_by_two_clients() -> None:
+    play = stored()
+    play.run("connect h\nhold load l\nload_session l k n")
+    assert settled(play.run("load_session m h n")) == ["m raised id-exists"]
+    assert settled(play.run("open load l")) == ["l returned n#2"]
+    assert settled(play.run("resume_session o h n")) == ["o raised id-exists"]
+
+
+def test_a_load_that_is_called_off_is_answered_once_and_leaves_no_agent() -> None:
+    play = stored()
+    play.run("hold load l\nload_session l k n")
+    assert settled(play.run("off k l")) == ["off-l returned", "l raised request-cancelled"]
+    assert play.run("open load l") == []
+    assert settled(play.run("load_session m k n")) == ["m returned n#2"]
+
+
+def test_a_prompt_that_is_called_off_is_cancelled_and_a_new_session_ends() -> None:
+    play = served("connect k\nnew n k\nsettle\nhold model n\nprompt n A")
+    shown = play.run("off k A")
+    assert shown.index("agent/cancel-requested n#1 user") < shown.index("settled A raised request-cancelled")
+    play.run("hold setup m\nnew m k")
+    assert settled(play.run("off k m")) == ["off-m returned", "m raised request-cancelled"]
+    assert play.run("open setup m") == []
+
+
+def test_a_close_that_is_called_off_ends_the_session_all_the_same() -> None:
+    play = served("connect k\nnew n k\nsettle\nhold flush n\nprompt n A\nsettle\nclose n")
+    assert settled(play.run("off k close-n")) == ["off-close-n returned", "close-n raised request-cancelled"]
+    assert "session/disposed n#1" in play.run("open flush n")
+    assert settled(play.run("off k close-n -> again")) == ["again returned"]
 
 
 def test_a_prompt_that_others_have_swept_is_answered_at_rest() -> None:

@@ -14,18 +14,22 @@ from probate_conformance.generation.core import Writer
 from probate_conformance.rehearsal import Rehearsing
 from probate_model.alphabet.bridge import (
     BRIDGE_OWNER,
+    CallOff,
     CancelSession,
     CloseBridge,
     CloseSession,
     Connect,
     Disconnect,
+    Folder,
+    LoadSession,
     NewSession,
     Prompt,
+    ResumeSession,
 )
-from probate_model.alphabet.gates import Gate, GateKind
+from probate_model.alphabet.gates import THROW, Gate, GateKind, GateOutcome
 from probate_model.alphabet.items import BurstItem, Hold, Open, Plan, WorldSpec
-from probate_model.alphabet.names import Label, OwnerName
-from probate_model.alphabet.ops import Op
+from probate_model.alphabet.names import AgentId, Label, OwnerName
+from probate_model.alphabet.ops import Inject, Op
 from probate_model.bridge.state import BridgeRoom, Closing, Connection, Holding, Link, Session
 from probate_model.machine import somebody_waits
 from probate_model.world import new_world
@@ -36,6 +40,9 @@ _MOST_CONNECTIONS: Final = 2
 _STORY_OPS: Final = frozenset(
     {"connect", "new_session", "prompt", "cancel_session", "close_session", "disconnect", "close_bridge"}
 )
+_LOAD_OPS: Final = frozenset({"load_session", "resume_session", "call_off"})
+_NO_SUCH: Final = AgentId("nobody")
+"""An id under which nothing is ever stored."""
 
 
 class BridgeWriter(Writer):
@@ -84,7 +91,10 @@ class BridgeWriter(Writer):
     def go_on(self) -> None:
         """Write one more item, or now and then a few in a row that belong together."""
         if self.promised is None and self.palette.ops >= _STORY_OPS and self.random.chance(1, 9):
-            self.random.choose((self._called_off, self._replaced, self._lost, self._ended_twice))()
+            stories = [self._called_off, self._replaced, self._lost, self._ended_twice, self._permitted, self._injected]
+            if self.palette.ops >= _LOAD_OPS and self._room.sessions:
+                stories += [self._loaded_twice, self._loaded_again]
+            self.random.choose(stories)()
         else:
             super().go_on()
 
@@ -105,6 +115,13 @@ class BridgeWriter(Writer):
             self._add(Prompt(self._label("p"), session, self._text()))
             self._settle()
             self._add(CancelSession(self._label("x"), session))
+            self._add(Prompt(self._label("p"), session, self._text()))
+
+    def _injected(self) -> None:
+        """Inject into a session, and prompt it before that has had its turn."""
+        if self._known() and "inject" in self.palette.ops:
+            session = self._session()
+            self._add(Inject(self._label("i"), session, self._text()))
             self._add(Prompt(self._label("p"), session, self._text()))
 
     def _lost(self) -> None:
@@ -134,6 +151,58 @@ class BridgeWriter(Writer):
                 self._settle()
             self._add(ends[1])
 
+    def _permitted(self) -> None:
+        """Let a tool wait for its permission, and then mostly for a cancel or the end."""
+        if self._known() and {"permission", "model", "tool"} <= self.palette.gates:
+            session = self._session()
+            if self.random.chance(2, 3):
+                self._add(Hold(Gate(GateKind.PERMISSION, session)))
+            else:
+                self._add(Plan(Gate(GateKind.PERMISSION, session), (self._outcome(GateKind.PERMISSION),)))
+            self._add(Plan(Gate(GateKind.MODEL, session), (GateOutcome("tools:2"),)))
+            self._add(Prompt(self._label("p"), session, self._text()))
+            self._settle()
+            if self.random.chance(1, 2):
+                self._add(CancelSession(self._label("x"), session))
+
+    def _loaded_twice(self) -> None:
+        """Ask for a stored session twice, or call it off or close the connection while it is loaded."""
+        if self._connections() and {"load", "setup"} <= self.palette.gates:
+            free = self._free()
+            if not free:
+                return
+            connection, stored = self._connection(), self.random.choose(free)
+            load = LoadSession(self._label("l"), connection, stored)
+            self._add(Hold(Gate(self.random.choose((GateKind.LOAD, GateKind.SETUP)), load.label)))
+            self._add(load)
+            if self.random.chance(3, 4):
+                self._settle()
+            last = self.random.below(3)
+            if connection not in [one.label for one in self._connections()]:
+                return
+            if last == 0:
+                self._add(LoadSession(self._label("l"), self._connection(), stored))
+            elif last == 1:
+                self._add(CallOff(self._label("o"), connection, load.label))
+            else:
+                self._add(self._disconnect(connection))
+
+    def _loaded_again(self) -> None:
+        """Let a load fail, and ask for the same session again."""
+        if self._connections() and "load" in self.palette.gates:
+            free = self._free()
+            if not free:
+                return
+            connection, stored = self._connection(), self.random.choose(free)
+            label = self._label("l")
+            folder = Folder.OTHER if self.random.chance(1, 3) else Folder.SAME
+            if folder is Folder.SAME:
+                self._add(Plan(Gate(GateKind.LOAD, label), (THROW,)))
+            self._add(LoadSession(label, connection, stored, folder))
+            self._settle()
+            if connection in [one.label for one in self._connections()]:
+                self._add(LoadSession(self._label("l"), connection, stored))
+
     # The items.
 
     def _kinds(self) -> list[tuple[int, Callable[[], BurstItem]]]:
@@ -162,7 +231,17 @@ class BridgeWriter(Writer):
         )
         offer(16, lambda: Prompt(self._label("p"), self._session(), self._text()), "prompt", when=known)
         offer(8, lambda: CancelSession(self._label("x"), self._session()), "cancel_session", when=known)
-        offer(2, lambda: CloseSession(self._label("q"), self._session()), "close_session", when=known)
+        free = self._free()
+        goes_on = len(held) < _MOST_SESSIONS and connections
+        offer(6 if free else 1, self._load, "load_session", "resume_session", when=goes_on)
+        calls = self._calls()
+        offer(2, lambda: self._call_off(calls), "call_off", when=connections and calls)
+        offer(
+            4 if len(held) > 1 else 2,
+            lambda: CloseSession(self._label("q"), self._session()),
+            "close_session",
+            when=known,
+        )
         offer(3, lambda: self._disconnect(self._connection()), "disconnect", when=connections)
         offer(1, self._close_bridge, "close_bridge", when=self._room.connections)
         held_gates = [state.gate for state in world.gates if state.held]
@@ -174,6 +253,43 @@ class BridgeWriter(Writer):
         offer(5, self._session_plan, when=gates and held)
         return kinds or super()._kinds()
 
+    def _free(self) -> list[AgentId]:
+        """Give the ids of sessions that are stored, of no live agent, and not being loaded."""
+        world, stored = self.world, self.world.rooms.sessions
+        assert stored is not None
+        live = {agent.id for agent in world.agents if agent.label in world.sessions}
+        free = [log.id for log in stored.logs if log.id not in live and log.id not in self._room.loading]
+        known = {one.id for one in self._room.sessions}
+        return [one for one in free if one in known or not self.random.chance(3, 4)]
+
+    def _load(self) -> LoadSession | ResumeSession:
+        """Ask for a stored session: mostly for one that can be loaded."""
+        free, known = self._free(), [one.id for one in self._room.sessions]
+        stored = _NO_SUCH
+        if free and not self.random.chance(1, 8):
+            stored = self.random.choose(free)
+        elif known:
+            stored = self.random.choose(known)
+        folder = self.random.weighted([(12, Folder.SAME), (1, Folder.OTHER), (1, Folder.RELATIVE)])
+        make = ResumeSession if self.random.chance(1, 3) else LoadSession
+        return make(self._label("l"), self._connection(), stored, folder)
+
+    def _calls(self) -> list[tuple[Label, Label]]:
+        """Give the requests that are worked on, each with its connection."""
+        able = {one.label for one in self._connections()}
+        calls: list[tuple[Label, Label]] = []
+        for one in self._room.sessions:
+            if one.connection in able:
+                slot = () if one.slot is None else (one.slot.call,)
+                own = () if one.answered else (one.label,)
+                closer = () if one.closer is None or one.holding is not Holding.CLOSING else (one.closer,)
+                calls += [(one.connection, call) for call in (*slot, *own, *closer)]
+        return calls
+
+    def _call_off(self, calls: list[tuple[Label, Label]]) -> CallOff:
+        connection, call = self.random.choose(calls)
+        return CallOff(self._label("o"), connection, call)
+
     def _disconnect(self, connection: Label) -> Disconnect:
         return Disconnect(self._label("d"), connection)
 
@@ -182,7 +298,7 @@ class BridgeWriter(Writer):
 
     def _session_gate(self) -> Gate:
         """Draw a gate that the agent of a session may come to."""
-        kinds = [(8, GateKind.MODEL), (4, GateKind.FLUSH), (2, GateKind.TOOL)]
+        kinds = [(8, GateKind.MODEL), (4, GateKind.FLUSH), (2, GateKind.TOOL), (2, GateKind.PERMISSION)]
         kind = self.random.weighted([(weight, kind) for weight, kind in kinds if kind in self.palette.gates])
         return Gate(kind, self._session())
 

@@ -1,8 +1,9 @@
 """The words of profile ``bridge``: what clients of the Agent Client Protocol do, and what the bridge answers.
 
 A client is connected by one line of messages in each direction. What it asks is written at once and read in a later
-step, in order; an op that is a request settles with the answer. A session is named by the label of the request that
-made it, which is its id, and can be named when that is answered. So nothing here is an event of its own: what a bridge
+step, in order; an op that is a request settles with the answer. The id of a new session is the label of the request
+that made it. A session that a client holds is named by the label of the request by which it came to hold it, and can
+be named when that is answered. So nothing here is an event of its own: what a bridge
 does is to answer, and what it does to agents is seen of them.
 """
 
@@ -13,7 +14,7 @@ from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
 from probate_model.alphabet.members import plain
-from probate_model.alphabet.names import Label, OwnerName, Text
+from probate_model.alphabet.names import AgentId, Label, OwnerName, Text
 
 BRIDGE_OWNER: Final = OwnerName("acp")
 """The owner of all agents that the bridge creates. A world of the profile has it."""
@@ -45,6 +46,39 @@ class NewSession:
     item: Literal["new_session"] = "new_session"
 
 
+@plain
+class Folder(StrEnum):
+    """Where a client says that a stored session works."""
+
+    SAME = "same"
+    OTHER = "other"
+    """Where it does not."""
+    RELATIVE = "relative"
+    """Nowhere: it is no absolute path."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSession:
+    """Ask for a stored session, with all that was said in it. Returns the agent."""
+
+    label: Label
+    connection: Label
+    id: AgentId
+    folder: Folder = Folder.SAME
+    item: Literal["load_session"] = "load_session"
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeSession:
+    """Ask for a stored session, and not for what was said in it. Returns the agent."""
+
+    label: Label
+    connection: Label
+    id: AgentId
+    folder: Folder = Folder.SAME
+    item: Literal["resume_session"] = "resume_session"
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """Prompt a session. Returns the stop reason."""
@@ -74,6 +108,16 @@ class CloseSession:
 
 
 @dataclass(frozen=True, slots=True)
+class CallOff:
+    """Call off a request by its label, whatever became of it: a notification, as a cancel of a session is."""
+
+    label: Label
+    connection: Label
+    call: Label
+    item: Literal["call_off"] = "call_off"
+
+
+@dataclass(frozen=True, slots=True)
 class Disconnect:
     """Let a client end its output, and no more. Returns when all that it held has ended."""
 
@@ -90,5 +134,16 @@ class CloseBridge:
     item: Literal["close_bridge"] = "close_bridge"
 
 
-BridgeOp: TypeAlias = Connect | NewSession | Prompt | CancelSession | CloseSession | Disconnect | CloseBridge
+BridgeOp: TypeAlias = (
+    Connect
+    | NewSession
+    | LoadSession
+    | ResumeSession
+    | Prompt
+    | CancelSession
+    | CloseSession
+    | CallOff
+    | Disconnect
+    | CloseBridge
+)
 """All ops of the profile."""

@@ -45,7 +45,10 @@ class GateKind(StrEnum):
     """A scope cleanup, before it returns."""
 
     LOAD = "load"
-    """The load of a stored log (profile ``sessions``)."""
+    """The load of a stored log (profiles ``sessions`` and ``bridge``)."""
+
+    PERMISSION = "permission"
+    """A client's answer to the question whether a tool may be called (profile ``bridge``). It hears the signal."""
 
     EXIT = "exit"
     """The process of a background task, before it ends (profile ``tasks``)."""
@@ -102,6 +105,8 @@ CANCELLED: Final = GateOutcome("cancelled")
 MAX_REQUESTS: Final = GateOutcome("max-turn-requests")
 UNKNOWN: Final = GateOutcome("unknown")
 DIES: Final = GateOutcome("dies")
+ALLOW: Final = GateOutcome("allow")
+REJECT: Final = GateOutcome("reject")
 
 _FIXED: Final[dict[GateKind, tuple[GateOutcome, ...]]] = {
     GateKind.SETUP: (OK, THROW),
@@ -111,6 +116,7 @@ _FIXED: Final[dict[GateKind, tuple[GateOutcome, ...]]] = {
     GateKind.FLUSH: (OK, FAIL),
     GateKind.CLEANUP: (OK, FAIL),
     GateKind.LOAD: (OK, NOT_FOUND, THROW),
+    GateKind.PERMISSION: (ALLOW, REJECT, CANCELLED, UNKNOWN, ERROR),
     GateKind.BODY: (OK, THROW),
     GateKind.EFFECT: (OK, THROW),
     GateKind.DISPOSER: (OK, FAIL),

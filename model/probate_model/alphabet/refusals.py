@@ -80,6 +80,12 @@ class Refusal(StrEnum):
     UNKNOWN_SESSION = "unknown-session"
     """The client holds no such session."""
 
+    INVALID_PARAMS = "invalid-params"
+    """What is asked with does not fit what is asked for."""
+
+    REQUEST_CANCELLED = "request-cancelled"
+    """The client has called its request off."""
+
     TURN_FAILED = "turn-failed"
     """The turn of the prompt ended in an error."""
 

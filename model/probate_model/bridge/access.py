@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from probate_model.alphabet.names import Label
-from probate_model.bridge.state import BridgeRoom, Connection, Session
+from probate_model.bridge.state import BridgeRoom, Connection, Holding, Session
 from probate_model.run import Run
 
 
@@ -62,6 +62,15 @@ def session_of(run: Run, label: Label) -> Session:
     found = find_session(run, label)
     assert found is not None
     return found
+
+
+def held_as(run: Run, label: Label) -> Session | None:
+    """Give the session that a client holds by the name of this one, which is its id; none if it holds none."""
+    named = session_of(run, label)
+    for session in room_of(run).sessions:
+        if session.holding is Holding.HELD and (session.connection, session.id) == (named.connection, named.id):
+            return session
+    return None
 
 
 def put_session(run: Run, session: Session) -> None:

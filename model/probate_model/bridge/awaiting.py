@@ -18,6 +18,8 @@ def take(run: Run, call: Label, outcome: Settlement) -> bool:
     for session in room_of(run).sessions:
         if call == session.label and session.holding is Holding.CREATING:
             put_session(run, session._replace(holding=Holding.CREATED, outcome=outcome))
+        elif call == session.label and session.called_off:
+            pass  # nobody waits for it any more
         elif call == session.end:
             put_session(run, session._replace(over=True))
             if call in connection_of(run, session.connection).awaited:

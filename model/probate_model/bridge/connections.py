@@ -12,24 +12,28 @@ from probate_model import owners, teardown
 from probate_model.alphabet.bridge import (
     BRIDGE_OWNER,
     BridgeOp,
+    CallOff,
     CancelSession,
     CloseBridge,
     CloseSession,
     Connect,
     Disconnect,
+    LoadSession,
     NewSession,
     Prompt,
+    ResumeSession,
 )
 from probate_model.alphabet.events import Raised, Returned
 from probate_model.alphabet.names import Label
 from probate_model.alphabet.ops import UnloadOwner
 from probate_model.alphabet.refusals import Refusal, code
-from probate_model.bridge import prompts, sessions
+from probate_model.bridge import loading, prompts, sessions
 from probate_model.bridge.access import (
     connection_of,
     entered,
     find_connection,
     find_session,
+    held_as,
     put,
     put_connection,
     put_session,
@@ -61,13 +65,13 @@ def write(run: Run, op: BridgeOp) -> bool:
     if connection is None or connection.ended or connection.link is Link.GONE:
         return False
     put_connection(run, connection._replace(lines=(*connection.lines, op)))
-    if isinstance(op, CancelSession):
+    if isinstance(op, CancelSession | CallOff):
         run.settled(op.label, Returned(), _WRITTEN)
     return True
 
 
 def _speaker(run: Run, op: BridgeOp) -> Connection | None:
-    if isinstance(op, NewSession):
+    if isinstance(op, NewSession | LoadSession | ResumeSession | CallOff):
         return find_connection(run, op.connection)
     assert isinstance(op, Prompt | CancelSession | CloseSession)
     session = find_session(run, op.session)
@@ -103,6 +107,11 @@ def read(run: Run, label: Label, *, everything: bool) -> None:
             return
 
 
+def ends(connection: Connection) -> bool:
+    """Tell whether all there is to read is that no more comes."""
+    return isinstance(connection.lines[0], Disconnect)
+
+
 def may_arrive_apart(connection: Connection) -> bool:
     """Tell whether there are several lines to read."""
     return sum(not isinstance(line, Disconnect) for line in connection.lines) > 1
@@ -112,11 +121,15 @@ def _carry_out(run: Run, op: BridgeOp) -> None:
     match op:
         case NewSession():
             sessions.begin(run, op)
+        case LoadSession() | ResumeSession():
+            loading.begin(run, op)
         case Prompt():
             prompts.take(run, op)
         case CancelSession():
-            if session_of(run, op.session).holding is Holding.HELD:
-                prompts.cancel_session(run, op.session)
+            if (session := held_as(run, op.session)) is not None:
+                prompts.cancel_session(run, session.label)
+        case CallOff():
+            sessions.call_off(run, op)
         case CloseSession():
             sessions.close(run, op)
         case Disconnect():
@@ -126,9 +139,9 @@ def _carry_out(run: Run, op: BridgeOp) -> None:
 
 
 def stays_open(room: BridgeRoom, label: Label) -> bool:
-    """Tell whether a connection is open, and nothing that was written closes it."""
+    """Tell whether a connection is open, and nothing that was written closes it or calls something off."""
     connection = next(one for one in room.connections if one.label == label)
-    return connection.link is Link.OPEN and not any(isinstance(line, Disconnect) for line in connection.lines)
+    return connection.link is Link.OPEN and not any(isinstance(line, Disconnect | CallOff) for line in connection.lines)
 
 
 def is_open(room: BridgeRoom, label: Label) -> bool:
@@ -157,7 +170,7 @@ def tear_down(run: Run, label: Label) -> None:
     own = [one for one in room_of(run).sessions if one.connection == label]
     held = [one for one in own if one.holding is Holding.HELD]
     closing = [one for one in own if one.holding is Holding.CLOSING and not one.over]
-    if any(one.holding <= Holding.CREATED for one in own):
+    if any(one.holding in (Holding.CREATING, Holding.CREATED, Holding.LOOKING) for one in own):
         run.mark("window", BridgeWindow.CLOSE_IN_NEW)
     awaited = tuple(one.end for one in (*closing, *held))
     put_connection(run, connection._replace(link=Link.CLOSING, awaited=awaited))
@@ -202,7 +215,7 @@ def advance(run: Run, label: Label) -> None:
         return
     put_connection(run, connection._replace(link=Link.GONE, lines=()))
     for line in connection.lines:
-        if not isinstance(line, CancelSession | Disconnect):
+        if not isinstance(line, CancelSession | CallOff | Disconnect):
             run.owe(line.label, Raised(code(Refusal.CONNECTION_CLOSED)), "BRIDGE-14")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from probate_model import cancel, inbox
 from probate_model.alphabet.bridge import Prompt, StopReason
+from probate_model.alphabet.editions import CancelRequest
 from probate_model.alphabet.events import (
     HeardEvent,
     Logged,
@@ -25,7 +26,7 @@ from probate_model.alphabet.events import (
 from probate_model.alphabet.names import BAD_TEXT, Label
 from probate_model.alphabet.ops import Cause
 from probate_model.alphabet.refusals import Refusal, code
-from probate_model.bridge.access import find_session, put_session, session_of
+from probate_model.bridge.access import find_session, held_as, put_session, room_of, session_of
 from probate_model.bridge.state import Holding, Session, Slot
 from probate_model.clauses import demand
 from probate_model.run import Run
@@ -41,17 +42,18 @@ _STOPS: dict[TurnOutcome, Settlement] = {
     TurnOutcome.ERROR: Raised(code(Refusal.TURN_FAILED)),
 }
 
+_UNKNOWN = ("BRIDGE-09", Refusal.UNKNOWN_SESSION)
 _REQUESTED = demand("BRIDGE-16", edge="CANCEL-01", cause="BRIDGE-16")
 
 
 def take(run: Run, op: Prompt) -> None:
     """Take a prompt that was read, or refuse it and leave everything as it is."""
-    session = session_of(run, op.session)
+    session = held_as(run, op.session)
     refusal = _refusal(run, session, op)
-    if refusal is not None:
-        clause, why = refusal
+    if session is None or refusal is not None:
+        clause, why = refusal or _UNKNOWN
         run.owe(op.label, Raised(code(why)), clause)
-        run.silence(clause, run[session.label], "agent/queued", text=op.text)
+        run.silence(clause, run[op.session if session is None else session.label], "agent/queued", text=op.text)
         return
     if run[session.label].turn_open:
         run.mark("window", BridgeWindow.PROMPT_IN_TURN)
@@ -59,9 +61,9 @@ def take(run: Run, op: Prompt) -> None:
     inbox.accept(run, session.label, op.text)
 
 
-def _refusal(run: Run, session: Session, op: Prompt) -> tuple[str, Refusal] | None:
-    if session.holding is not Holding.HELD:
-        return "BRIDGE-09", Refusal.UNKNOWN_SESSION
+def _refusal(run: Run, session: Session | None, op: Prompt) -> tuple[str, Refusal] | None:
+    if session is None:
+        return _UNKNOWN
     if session.slot is not None:
         run.mark("window", BridgeWindow.SECOND_PROMPT)
         return "BRIDGE-06", Refusal.IN_FLIGHT
@@ -72,13 +74,22 @@ def _refusal(run: Run, session: Session, op: Prompt) -> tuple[str, Refusal] | No
     return None
 
 
-def cancel_session(run: Run, label: Label) -> None:
+def cancel_session(run: Run, label: Label, outcome: Settlement = _CANCELLED, clause: str = "BRIDGE-05") -> None:
     """Cancel the agent on the user's behalf, and settle the prompt then, whatever its turn does."""
     session = session_of(run, label)
     if session.slot is not None and session.slot.turn is None and run[label].driver is Driver.PARKED:
         run.mark("window", BridgeWindow.CANCEL_BEFORE_TURN)
     cancel.request(run, run[label], Cause.USER, _REQUESTED)
-    break_off(run, label, "BRIDGE-05")
+    if run.edition.cancel_requested is CancelRequest.ANNOUNCED:
+        _spare_others(run, session)
+    _settle(run, label, outcome, clause)
+
+
+def _spare_others(run: Run, session: Session) -> None:
+    """Note that no other session of the client is cancelled."""
+    for other in room_of(run).sessions:
+        if other.connection == session.connection and other.label != session.label and other.holding is Holding.HELD:
+            run.silence("BRIDGE-16", run[other.label], "agent/cancel-requested")
 
 
 def break_off(run: Run, label: Label, clause: str) -> None:

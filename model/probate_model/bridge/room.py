@@ -10,7 +10,7 @@ from probate_model.alphabet.events import Raised, Returned, Settlement
 from probate_model.alphabet.names import Label
 from probate_model.bridge import connections, prompts, sessions
 from probate_model.bridge.access import session_of
-from probate_model.bridge.state import Holding, Link
+from probate_model.bridge.state import Connection, Holding, Link
 from probate_model.rooms import Room, Rooms
 from probate_model.run import Run
 from probate_model.world import Agent
@@ -70,7 +70,14 @@ def _is_timeless(rooms: Rooms, step: BridgeStep) -> bool:
     if step.activity != "session":
         return step.activity in ("end", "close")
     session = next(one for one in room.sessions if one.label == step.label)
-    return session.over or isinstance(session.outcome, Raised) or connections.stays_open(room, session.connection)
+    if session.loads and session.holding is not Holding.CLOSING:
+        return False  # it lets go of an id that somebody may ask for
+    return (
+        session.over
+        or session.holding is Holding.DROPPED
+        or isinstance(session.outcome, Raised)
+        or connections.stays_open(room, session.connection)
+    )
 
 
 def _concerns(rooms: Rooms, step: BridgeStep, name: Label) -> bool:
@@ -98,6 +105,17 @@ def _foretold(rooms: Rooms, step: BridgeStep, settled: Mapping[Label, Settlement
     return isinstance(settled[step.label], Returned)
 
 
+def _is_prompt(rooms: Rooms, step: BridgeStep) -> bool:
+    """Tell whether a step reads what was written, which a client has mostly done before all else went on."""
+    return step.activity == "read all" and not connections.ends(_connection(rooms, step.label))
+
+
+def _connection(rooms: Rooms, label: Label) -> Connection:
+    room = rooms.bridge
+    assert room is not None
+    return next(one for one in room.connections if one.label == label)
+
+
 def _bind(rooms: Rooms) -> Rooms:
     room = rooms.bridge
     if room is None:
@@ -111,9 +129,12 @@ ROOM: Final = Room(
     begins={
         alphabet.Connect: connections.connect,
         alphabet.NewSession: connections.write,
+        alphabet.LoadSession: connections.write,
+        alphabet.ResumeSession: connections.write,
         alphabet.Prompt: connections.write,
         alphabet.CancelSession: connections.write,
         alphabet.CloseSession: connections.write,
+        alphabet.CallOff: connections.write,
         alphabet.Disconnect: connections.disconnect,
         alphabet.CloseBridge: connections.close_bridge,
     },
@@ -126,5 +147,6 @@ ROOM: Final = Room(
     timeless=_is_timeless,
     concerns=_concerns,
     foretold=_foretold,
+    prompt=_is_prompt,
 )
 """The room."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from probate_model.alphabet.bridge import BridgeOp
+from probate_model.alphabet.bridge import BridgeOp, Folder
 from probate_model.alphabet.events import HeardEvent, Settlement
 from probate_model.alphabet.members import plain
-from probate_model.alphabet.names import Label, Text
+from probate_model.alphabet.names import AgentId, Label, Text
 
 if TYPE_CHECKING:
     from probate_model.run import Run
@@ -64,6 +64,10 @@ class Holding(IntEnum):
     CLOSING = 4
     """The client has closed it, and is answered when its agent has ended."""
     GONE = 5
+    LOOKING = 6
+    """It is to be loaded, and nobody has looked whether it can."""
+    DROPPED = 7
+    """Its request was called off, and whoever works on that does not know yet."""
 
 
 class Slot(NamedTuple):
@@ -76,14 +80,21 @@ class Slot(NamedTuple):
 
 
 class Session(NamedTuple):
-    """A session, by the label of what made it, which is its agent's label too."""
+    """A session, by the label of what asked for it, which is its agent's label too."""
 
     label: Label
     connection: Label
+    id: AgentId
+    loads: bool = False
+    """Whether it is a stored one, whose id is reserved until the client has its answer."""
+    folder: Folder = Folder.SAME
+    """Where the client says that it works."""
     holding: Holding = Holding.CREATING
     outcome: Settlement | None = None
     """How its creation settled."""
     answered: bool = False
+    called_off: bool = False
+    """Its request was called off."""
     made: bool = False
     """The answer was a session."""
     known: bool = False
@@ -126,6 +137,10 @@ class BridgeRoom(NamedTuple):
     connections: tuple[Connection, ...] = ()
     sessions: tuple[Session, ...] = ()
     """In the order in which they were asked for, which is the order in which a teardown takes them."""
+    loading: tuple[AgentId, ...] = ()
+    """The ids that are reserved."""
+    failed: tuple[AgentId, ...] = ()
+    """The ids of which a load has failed."""
     closing: Closing = Closing.NO
     closers: tuple[Label, ...] = ()
 

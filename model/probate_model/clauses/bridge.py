@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from probate_model.alphabet.editions import CancelRequest, DisposedStatus
+from probate_model.alphabet.editions import CancelRequest, ClosingFlush, DisposedStatus
 from probate_model.clauses.registry import Level, define
 
 _clause = partial(define, profile="bridge")
@@ -100,6 +100,75 @@ _clause(
     "agent/queued",
     needs=("prompt",),
     codes=("invalid-content", "disposed"),
+)
+
+# Stored sessions.
+_clause(
+    "BRIDGE-17",
+    "A stored session is answered when its agent is published with the log that was stored.",
+    "From then on the client may go on where it was.",
+    "sheet J.2 session/load; decision 50",
+    "settled",
+    choice="closing_flush",
+    needs=("load_session", "resume_session"),
+    under=(ClosingFlush.IN_TURN,),
+)
+_clause(
+    "BRIDGE-18",
+    "A stored session is refused to a client that means another folder, before there is an agent.",
+    "Its tools would work where the user is not looking.",
+    "sheet J.2 session/load; J19",
+    "settled",
+    needs=("load_session",),
+    codes=("invalid-params",),
+)
+_clause(
+    "BRIDGE-19",
+    "A session that is not stored is not loaded.",
+    "An empty session under a known id would look like one that has lost everything.",
+    "sheet J.2 session/load; J20",
+    "settled",
+    needs=("load_session",),
+    codes=("unknown-session",),
+)
+_clause(
+    "BRIDGE-20",
+    "A session that is live, or being loaded, for whomever, is not loaded.",
+    "Two agents would write one log.",
+    "sheet J.2 session/load; decision 50",
+    "settled",
+    needs=("load_session", "load"),
+    codes=("id-exists",),
+)
+_clause(
+    "BRIDGE-21",
+    "A load after one that has failed is as any other: an id is reserved no longer than its request lasts.",
+    "An id that stays reserved is out of reach until the process ends.",
+    "sheet J.2 session/load; J19, J20; M101",
+    "settled",
+    choice="closing_flush",
+    needs=("load_session", "load"),
+    under=(ClosingFlush.IN_TURN,),
+)
+_clause(
+    "BRIDGE-22",
+    "A request that is called off is answered at once, by an error of its own, and what it had begun ends.",
+    "Who has called it off does not wait for it; an answer that comes all the same would be the second.",
+    "sheet L18; decision 50",
+    "settled",
+    level=Level.SHOULD,
+    needs=("call_off",),
+    codes=("request-cancelled",),
+)
+
+# Permission.
+_clause(
+    "BRIDGE-23",
+    "A tool of a session is called only if its client allows it; any other answer, or none to be had, is a no.",
+    "What an answer that nobody understands allows, nobody has allowed.",
+    "sheet J.2 permission; J25",
+    "log",
+    needs=("prompt", "permission"),
 )
 
 # The end.

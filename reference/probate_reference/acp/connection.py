@@ -170,6 +170,8 @@ class Connection:
         try:
             await library.require_folder(self._persistence, name, folder)
             self._require_open(incoming.method)
+            if incoming.answered:  # it was called off
+                return None
             creation = self._bridge.owner.resume(name, setup=self._bridge.setup)
             incoming.on_cancel(creation.withdraw)
             session = await self._install(incoming, creation, place)

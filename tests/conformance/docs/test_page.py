@@ -133,6 +133,6 @@ def test_what_is_said_of_members_is_read_from_the_source() -> None:
 
 
 def test_the_tables_leave_out_what_belongs_to_other_profiles() -> None:
-    assert not [row for row in tables.ops() if "resume" in row]
-    assert not [row for row in tables.gates() if "load" in row]
+    assert not [row for row in tables.ops() if "`resume`" in row]
+    assert not [row for row in tables.gates() if "`load`" in row]
     assert "| `tool` | `ok`, `error` | A tool's body. |" in list(tables.gates())

@@ -38,6 +38,26 @@ class _Desk:
     waiting: deque[_Arrival] = field(default_factory=deque)
 
 
+class Visit:
+    """One arrival at a gate."""
+
+    def __init__(self, arrival: _Arrival, desk: _Desk | None) -> None:
+        self._arrival = arrival
+        self._desk = desk
+
+    async def wait(self) -> GateOutcome:
+        """Wait for the outcome."""
+        if self._arrival.outcome is None:
+            await self._arrival.event.wait()
+        assert self._arrival.outcome is not None
+        return self._arrival.outcome
+
+    def leave(self) -> None:
+        """Wait at the gate no more."""
+        if self._desk is not None and self._arrival in self._desk.waiting:
+            self._desk.waiting.remove(self._arrival)
+
+
 class Gates:
     """All gates of one world."""
 
@@ -77,6 +97,10 @@ class Gates:
 
     def come(self, kind: GateKind, label: Label) -> Callable[[], Awaitable[GateOutcome]]:
         """Arrive now, and give what to await for the outcome: for a body that is called before it runs."""
+        return self.visit(kind, label).wait
+
+    def visit(self, kind: GateKind, label: Label) -> Visit:
+        """Arrive now, and give the visit: for a body that is called before it runs, and may leave."""
         desk = self._desks.get(Gate(kind, label))
         arrival = _Arrival(Temper.DEAF)
         if desk is None or (not desk.held and not desk.plan):
@@ -85,14 +109,7 @@ class Gates:
             arrival.release(desk.plan.popleft() if desk.plan else default_outcome(kind))
         else:
             desk.waiting.append(arrival)
-
-        async def outcome() -> GateOutcome:
-            if arrival.outcome is None:
-                await arrival.event.wait()
-            assert arrival.outcome is not None
-            return arrival.outcome
-
-        return outcome
+        return Visit(arrival, desk)
 
     async def arrive(
         self,

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from probate_conformance.backends.reference.known_bad.patching import Patches
 from probate_conformance.backends.reference.known_bad.variant import Family
+from probate_reference.acp import library, sessions
 from probate_reference.acp.bridge import Bridge
 from probate_reference.acp.connection import Connection
 from probate_reference.acp.prompts import Prompt
+from probate_reference.acp.protocol import stop_reason
 from probate_reference.acp.sessions import Session
 from probate_reference.calls import Call
+from probate_reference.jsonrpc import Incoming
+from probate_reference.records import Record, TurnEnd, TurnStart, TurnTrigger
 from probate_reference.signals import CancelCause
 
 BRIDGE: Final = Family("bridge")
@@ -112,6 +117,97 @@ def _(patches: Patches) -> None:
 
     patches.replace(Connection, "teardown", tearing_down)
     patches.replace(Bridge, "close", closing)
+
+
+@BRIDGE.variant(
+    "injection-settles-the-prompt",
+    "M96",
+    "BRIDGE-03",
+    "The turn of an injection that runs before that of the prompt is taken for it.",
+)
+def _(patches: Patches) -> None:
+    # The first turn after the send is the prompt's.
+    hear = Prompt.hear
+    taken: dict[Prompt, int] = {}
+
+    def hearing(prompt: Prompt, record: Record) -> None:
+        if isinstance(record, TurnStart) and record.trigger is TurnTrigger.INJECTION and prompt.turn is None:
+            taken[prompt] = record.turn
+        elif isinstance(record, TurnEnd) and taken.get(prompt) == record.turn:
+            prompt._incoming.succeed({"stopReason": stop_reason(record.reason)})
+        hear(prompt, record)
+
+    patches.replace(Prompt, "hear", hearing)
+
+
+@BRIDGE.variant(
+    "failed-load-keeps-its-reservation",
+    "M101",
+    "BRIDGE-21",
+    "The id of a session whose load has failed stays reserved.",
+)
+def _(patches: Patches) -> None:
+    # It is loaded, so it is not being loaded any more.
+    patches.edit(
+        Connection,
+        "_answer_go_on",
+        ("finally:\n    self._bridge", "except GeneratorExit:\n    raise\nelse:\n    self._bridge"),
+    )
+
+
+@BRIDGE.variant(
+    "load-from-any-folder",
+    "J19",
+    "BRIDGE-18",
+    "A stored session goes on in whatever folder the client names.",
+)
+def _(patches: Patches) -> None:
+    # The client knows where it is.
+    patches.edit(library, "require_folder", ("if kept != folder:", "if False:"))
+
+
+@BRIDGE.variant(
+    "cancel-reaches-all-sessions",
+    "M103",
+    "BRIDGE-16",
+    "A client that cancels one session cancels all that it holds.",
+)
+def _(patches: Patches) -> None:
+    # It is the client who cancels.
+    def notification(connection: Connection, method: str, params: Mapping[str, object]) -> None:
+        if method == "session/cancel" and (session := connection._sessions.get(str(params.get("sessionId")))):
+            session.cancel()
+            for other in connection._sessions.values():
+                if other is not session:
+                    other.agent.cancel(CancelCause.PARENT)
+
+    patches.replace(Connection, "_notification", notification)
+
+
+@BRIDGE.variant(
+    "called-off-prompt-is-answered-twice",
+    "L18",
+    "BRIDGE-22",
+    "A prompt that is called off is answered as cancelled, and then as called off.",
+)
+def _(patches: Patches) -> None:
+    # It is answered at the end.
+    patches.edit(Incoming, "cancel", ("self._answered = True", "pass"))
+
+
+@BRIDGE.variant(
+    "any-answer-is-a-yes",
+    "J25",
+    "BRIDGE-23",
+    "Whatever option a client selects, the tool is called, also one that was never offered.",
+)
+def _(patches: Patches) -> None:
+    # Something was selected.
+    patches.edit(
+        sessions,
+        "_permission",
+        (' and outcome.get("optionId") == protocol.ALLOW_ONCE', ""),
+    )
 
 
 @BRIDGE.variant(
