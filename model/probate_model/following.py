@@ -16,6 +16,7 @@ from probate_model.alphabet.events import AgentEvent, Event, Returned, ScopeClea
 from probate_model.alphabet.names import AgentRef, Label
 from probate_model.alphabet.rooms import InRoom
 from probate_model.machine import Step, Walk, fire, room_of, steps_of_agents, steps_of_others
+from probate_model.owners import made_through
 from probate_model.reduction import timeless, timeless_of
 from probate_model.rooms import NO_ROOMS, Inside, Rooms
 from probate_model.run import Expected, Run, Silence
@@ -148,7 +149,7 @@ def _take(
         told = [(step, _foretold(run.rooms, step, settled, promptly=promptly)) for step in others]
         step = next((step for step, now in told if now), None)
         if step is None:
-            others = [step for step, now in told if now is None and _may_begin_with(run.rooms, step, label, name)]
+            others = [step for step, now in told if now is None and _may_begin_with(run, step, label, name)]
             step = _choose(followed, _concerned(run, label, able, others), event, show)
             if step is None:
                 return ()
@@ -177,17 +178,25 @@ def _foretold(rooms: Rooms, step: Step, settled: Mapping[Label, Settlement], *, 
     return room.foretold(rooms, what, settled)
 
 
-def _may_begin_with(rooms: Rooms, step: Step, label: Label | None, name: Label | None) -> bool:
+def _may_begin_with(run: Run, step: Step, label: Label | None, name: Label | None) -> bool:
     """Tell whether what a step of no agent leads to may begin with an event of the agent.
 
     :param name: the agent, or the call that is to settle
     """
     subject = step.subject
     if isinstance(subject, Inside):
-        return name is None or room_of(subject).concerns(rooms, subject.what, name)
-    if label is None or not isinstance(subject, Unload) or not subject.begun or not subject.to_start:
-        return True
-    return subject.to_start[0] == label
+        return name is None or room_of(subject).concerns(run.rooms, subject.what, name)
+    return label is None or not isinstance(subject, Unload) or _next_of(run, subject) in (None, label)
+
+
+def _next_of(run: Run, unload: Unload) -> Label | None:
+    """Give whose teardown an unload begins next; none if nobody's, and so nobody hears of it."""
+    if unload.begun:
+        label = unload.to_start[0] if unload.to_start else None
+    else:
+        made = (agent for agent in reversed(run.agents) if made_through(agent, unload))
+        label = next((agent.label for agent in made if agent.teardown is not Teardown.DONE), None)
+    return None if label is None or run[label].teardown is not Teardown.NONE else label
 
 
 def _concerned(
@@ -198,7 +207,11 @@ def _concerned(
         return [step for _, steps in able for step in steps] + [*others]
     subject = run.find(label)
     parent = None if subject is None else subject.origin.parent
-    steps = [step for agent, own in able if agent.label == label for step in own] + [*others]
+    steps = [step for agent, own in able if agent.label == label for step in own]
+    if subject is not None and subject.teardown is not Teardown.NONE:
+        # Nobody can begin what has begun.
+        return steps + [step for step in others if not isinstance(step.subject, Unload)]
+    steps += others
     for agent, own in able:
         if agent.label == parent:
             steps += [step for step in own if step.activity == "teardown"]
