@@ -60,7 +60,8 @@ def _search(manifest: Manifest, plan: Plan, limit: float) -> Conversation[tuple[
     view = view_of(manifest)
     end = now() + limit
     for number in range(plan.runs):
-        examined = yield from examine(plan.trace(number, manifest), view)
+        trace, rehearsals = plan.rehearsed(number, manifest)
+        examined = yield from examine(trace, view, rehearsals)
         if examined.verdict is not Verdict.PASS:
             divergence = examined.divergence
             return number + 1, divergence.clause if divergence else f"({examined.verdict})"
@@ -72,7 +73,8 @@ def _search(manifest: Manifest, plan: Plan, limit: float) -> Conversation[tuple[
 def by_kit(variant: Variant, seed: int, limit: float) -> Catch:
     """Search as the kit does."""
     bad = backend(variant.name, variant.loops[0])
-    plan = Plan(seed=seed, cases=MOST_TRACES, schedules=4 if variant.needs == "schedule" else 1)
+    schedules = 4 if variant.needs == "schedule" else 1
+    plan = Plan(seed=seed, cases=MOST_TRACES, profile=variant.profile, schedules=schedules)
     with bad:
         began = now()
         traces, clause = bad.converse(_search(bad.manifest, plan, limit))
