@@ -34,11 +34,17 @@ def crashing(*, quick: bool) -> Section:
     )
     section.goals += [
         Goal("crashes survived", count.survived, crashes, unit=""),
-        Goal("of these between a write and its fsync", count.unsynced / count.survived, 1 / 3, unit=""),
+        *(
+            Goal(
+                f"of the {of:,} with {store} between a write and its fsync", count.unsynced[store] / of, 1 / 3, unit=""
+            )
+            for store, of in sorted(count.stores.items())
+        ),
     ]
     section.figures |= {
         "crashes": dict(count.crashes),
-        "unsynced": count.unsynced,
+        "stores": dict(count.stores),
+        "unsynced": dict(count.unsynced),
         "power": count.power,
         "records": count.records,
         "resumed": count.resumed,

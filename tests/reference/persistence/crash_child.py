@@ -5,6 +5,10 @@ is counted and never timed: after the n-th write (or in the middle of it), after
 for durability, or at the n-th arrival at a gate. Forking from a process that has imported everything already is what
 makes a thousand of them a matter of seconds.
 
+SQLite writes by itself, where nobody can count but the system, which ends a process that writes past a size, by
+``SIGXFSZ``, in the middle of that write. So its writes are counted in bytes of its write-ahead log, between two pages
+or within one, and what else it does in statements.
+
 Everything that a worker does goes to a pipe first: each record that it logs, each operation on the disk, each flush
 that was acknowledged. So whoever started it knows what it must find afterwards.
 """
@@ -14,10 +18,13 @@ from __future__ import annotations
 import gc
 import json
 import os
+import resource
 import signal
+import sqlite3
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -38,6 +45,8 @@ from probate_reference import (
     Runtime,
     SessionCreated,
     Signal,
+    SqliteStore,
+    Store,
     StoredLog,
     ToolCall,
 )
@@ -58,6 +67,14 @@ class Order(NamedTuple):
     kill: str
     nth: int
     threads: bool
+    store: str
+
+
+WAL = "sessions.db-wal"
+"""Where SQLite writes before it writes anywhere else."""
+_FRAME = 4096 + 24
+_MOST_FRAMES = 3
+"""How many pages of the log one write of ours is, about."""
 
 
 class Journal:
@@ -134,6 +151,47 @@ class CountedFiles(Files):
         self._journal.reach("other")
 
 
+class CountedSqlite(SqliteStore):
+    """SQLite, whose statements are counted, and whose log may only grow to a size if it is to end in a write."""
+
+    def __init__(self, order: Order, journal: Journal) -> None:
+        super().__init__(order.home)
+        self._order = order
+        self._journal = journal
+        self._log = Path(order.home) / WAL
+        if order.kill in ("write", "torn"):
+            self._limit()
+
+    def open(self) -> None:
+        if self._order.kill == "torn":
+            self._tell_safe()  # if it ends in here, then within a page
+        super().open()
+        assert self._database is not None
+        self._database.set_trace_callback(lambda _: self._journal.reach("other"))
+        self._tell_safe()
+
+    def _limit(self) -> None:
+        """Let the n-th write or so, counted from here, be the end."""
+        room = _FRAME * Random(self._order.seed).randint(1, self._order.nth * _MOST_FRAMES)
+        if self._order.kill == "torn":
+            room -= Random(self._order.seed + 1).randint(1, _FRAME - 1)
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (self._size() + room,) * 2)
+
+    def _size(self) -> int:
+        return self._log.stat().st_size if self._log.exists() else 0
+
+    def _tell_safe(self) -> None:
+        self._journal.tell("safe", str(self._log), self._size())
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with super()._transaction() as database:
+            yield database
+        self._tell_safe()
+
+
 class ToldPersistence(Persistence):
     """A persistence that tells what it has acknowledged."""
 
@@ -158,7 +216,9 @@ class Worker:
     def __init__(self, order: Order, journal: Journal) -> None:
         self._random = Random(order.seed)
         self._journal = journal
-        store = JsonlStore(order.home, CountedFiles(journal))
+        store: Store = (
+            JsonlStore(order.home, CountedFiles(journal)) if order.store == "jsonl" else CountedSqlite(order, journal)
+        )
         self._persistence = ToldPersistence(store, offload=in_threads if order.threads else in_place)
         self._persistence.journal = journal
         self._runtime = Runtime(
@@ -261,7 +321,8 @@ def forge() -> None:
         with os.fdopen(reading, "rb") as pipe:
             told = [json.loads(line) for line in pipe.read().splitlines()]
         _, status = os.waitpid(child, 0)
-        answer: dict[str, Any] = {"killed": os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL}
+        ends = (signal.SIGKILL, signal.SIGXFSZ)
+        answer: dict[str, Any] = {"killed": os.WIFSIGNALED(status) and os.WTERMSIG(status) in ends}
         answer |= {"code": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None, "told": told}
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()

@@ -12,6 +12,7 @@ yet waited for, any part may be missing, and a name that was not waited for may 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -22,12 +23,25 @@ from typing import IO, Any, Self
 
 import anyio
 
-from probate_reference import JsonlStore, ModelRequest, Persistence, Reply, Runtime, Signal, TurnEnd, TurnStart
+from probate_reference import (
+    JsonlStore,
+    ModelRequest,
+    Persistence,
+    Reply,
+    Runtime,
+    Signal,
+    SqliteStore,
+    Store,
+    TurnEnd,
+    TurnStart,
+)
 from probate_reference.persistence import Files, in_place
 from probate_reference.persistence.codec import encode_record
 from tests.reference.persistence.crash_child import Order
 
 ROOT = Path(__file__).resolve().parents[3]
+_LIVES = 6
+"""How many workers have the same home, one after the other."""
 GATES = ("setup", "load", "prepare", "model", "tool", "flush", "cleanup")
 
 
@@ -40,6 +54,7 @@ class Count:
     """What a campaign has come to.
 
     :ivar crashes: workers that were killed, by where
+    :ivar stores: the same workers, by the store that they had
     :ivar unsynced: of these, how many died between a write and its fsync
     :ivar power: after how many of them the power failed too
     :ivar finished: workers that had done all before it came to that
@@ -48,7 +63,8 @@ class Count:
     """
 
     crashes: Counter[str] = field(default_factory=Counter)
-    unsynced: int = 0
+    stores: Counter[str] = field(default_factory=Counter)
+    unsynced: Counter[str] = field(default_factory=Counter)
     power: int = 0
     finished: int = 0
     records: int = 0
@@ -104,12 +120,14 @@ class _Unhurried(Files):
         """Go on."""
 
 
-def order_of(random: Random, home: Path, number: int) -> Order:
+def order_of(random: Random, home: Path, number: int, store: str) -> Order:
     """Draw where the next worker ends: two times in three right after a write, or in the middle of one."""
-    kill = random.choice(("write", "write", "torn", "torn", "other", random.choice(GATES)))
+    # Where SQLite is stopped between two pages, they may be of two transactions, with an fsync between them.
+    writes = ("write", "write", "torn", "torn", "torn") if store == "jsonl" else ("write", *["torn"] * 5)
+    kill = random.choice((*writes, "other", random.choice(GATES)))
     nth = random.randint(1, 6 if kill in ("write", "torn") else 8 if kill == "other" else 2)
     loop = ("asyncio", "trio")[number % 2]
-    return Order(str(home), loop, random.randrange(1 << 30), kill, nth, threads=number % 20 == 19)
+    return Order(str(home), loop, random.randrange(1 << 30), kill, nth, threads=number % 20 == 19, store=store)
 
 
 def campaign(directory: Path, crashes: int, seed: int = 0) -> Count:
@@ -118,15 +136,17 @@ def campaign(directory: Path, crashes: int, seed: int = 0) -> Count:
     :raises Broken: if one of the crashes was not survived
     """
     count = Count()
-    random = Random(seed)
     number = 0
     with Forge() as forge:
         while count.survived < crashes:
             home = directory / f"home{number}"
+            store = ("jsonl", "sqlite")[number // _LIVES % 2]
             known: dict[str, list[str]] = {}
-            for _ in range(6):
+            for _ in range(_LIVES):
                 number += 1
-                order = order_of(random, home, number)
+                # Its own, so that what becomes of a worker with threads changes nothing for the next.
+                random = Random(f"{seed} {number}")
+                order = order_of(random, home, number, store)
                 answer = forge.work(order)
                 try:
                     _survive(order, answer, known, count, random)
@@ -146,13 +166,19 @@ def _survive(order: Order, answer: dict[str, Any], known: dict[str, list[str]], 
         count.finished += 1
     else:
         count.crashes[order.kill] += 1
+        count.stores[order.store] += 1
         written = [entry[0] for entry in told if entry[0] in ("write", "sync")]
-        count.unsynced += bool(written) and written[-1] == "write"
+        safe = _safe(told)
+        count.unsynced[order.store] += bool(written) and written[-1] == "write"
+        count.unsynced[order.store] += safe is not None and _size(safe[0]) > safe[1]
         if random.random() < 0.5:
             count.power += 1
             _fail_power(told, random)
+            if safe is not None and _size(safe[0]) > safe[1]:
+                os.truncate(safe[0], random.randint(safe[1], _size(safe[0])))
     acknowledged = _take_in(told, known)
-    anyio.run(_look, Path(order.home), known, acknowledged, count)
+    store = JsonlStore(order.home, _Unhurried()) if order.store == "jsonl" else SqliteStore(order.home)
+    anyio.run(_look, store, known, acknowledged, count)
 
 
 def _take_in(told: list[list[Any]], known: dict[str, list[str]]) -> dict[str, int]:
@@ -183,6 +209,15 @@ def _take_in(told: list[list[Any]], known: dict[str, list[str]]) -> dict[str, in
 def _require(holds: bool, otherwise: str) -> None:
     if not holds:
         raise Broken(otherwise)
+
+
+def _safe(told: list[list[Any]]) -> tuple[str, int] | None:
+    """Give the log of SQLite, and how much of it was waited for; none if there is no such log."""
+    return next(((entry[1], entry[2]) for entry in reversed(told) if entry[0] == "safe"), None)
+
+
+def _size(path: str) -> int:
+    return Path(path).stat().st_size if Path(path).exists() else 0
 
 
 def _fail_power(told: list[list[Any]], random: Random) -> None:
@@ -226,9 +261,9 @@ async def _answer(request: ModelRequest, signal: Signal) -> Reply:
     return Reply("still here")
 
 
-async def _look(home: Path, known: dict[str, list[str]], acknowledged: dict[str, int], count: Count) -> None:
+async def _look(store: Store, known: dict[str, list[str]], acknowledged: dict[str, int], count: Count) -> None:
     """Hold what is on the disk to what is known, and go on with every session."""
-    persistence = Persistence(JsonlStore(home, _Unhurried()), offload=in_place)
+    persistence = Persistence(store, offload=in_place)
     reports: list[BaseException] = []
     runtime = Runtime(_answer, persistence=persistence, report=lambda place, failure: reports.append(failure))
     async with runtime:

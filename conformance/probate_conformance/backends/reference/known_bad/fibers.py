@@ -430,8 +430,10 @@ def _(patches: Patches) -> None:
     "A second provider of a service takes its name from the first.",
 )
 def _(patches: Patches) -> None:
-    # The newest wins.
-    patches.edit(Fiber, "provide", ("if name in services:", "if False:"))
+    # The newest wins, once it is loaded; a body that is refused a name fails, and that is another clause's.
+    patches.edit(
+        Fiber, "provide", ("if name in services:", "if name in services and self._state is FiberState.LOADING:")
+    )
 
 
 @FIBERS.variant(
