@@ -175,6 +175,24 @@ ONE_MORE: Final = (
 )
 """The smallest one, with one more of each kind."""
 
+CREATION: Final = Bound(
+    "creation",
+    prompts=0,
+    ops=_USUAL - {"send", "cancel"} | {"abort", "withdraw", "unload_provider"},
+    made=(PLAIN, FULL, PRE_ABORTED),
+    gates=(SETUP, CLEANUP),
+    listeners=(VETO, WITHDRAW, UNLOAD, CANCEL_CREATED),
+)
+CHILDREN: Final = Bound(
+    "children",
+    prompts=1,
+    calls=1,
+    reactions=0,
+    ops=_USUAL | {"withdraw"},
+    made=(PLAIN, CHILD),
+    gates=(MODEL,),
+)
+
 BOUNDS: Final = {
     bound.name: bound
     for bound in (
@@ -182,23 +200,10 @@ BOUNDS: Final = {
         DRIFTED,
         *ONE_MORE,
         Bound("gates", calls=1, reactions=0, unloads=0, ops=_USUAL, made=(PLAIN,), gates=(MODEL, FLUSH), listeners=()),
-        Bound(
-            "creation",
-            prompts=0,
-            ops=_USUAL - {"send", "cancel"} | {"abort", "withdraw", "unload_provider"},
-            made=(PLAIN, FULL, PRE_ABORTED),
-            gates=(SETUP, CLEANUP),
-            listeners=(VETO, WITHDRAW, UNLOAD, CANCEL_CREATED),
-        ),
-        Bound(
-            "children",
-            prompts=1,
-            calls=1,
-            reactions=0,
-            ops=_USUAL | {"withdraw"},
-            made=(PLAIN, CHILD),
-            gates=(MODEL,),
-        ),
+        CREATION,
+        replace(CREATION, name="one-creation", agents=1, ids=1),
+        CHILDREN,
+        replace(CHILDREN, name="family", prompts=0, holds=0, gates=()),
         Bound(
             "turns",
             agents=1,

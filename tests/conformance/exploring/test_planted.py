@@ -62,9 +62,11 @@ DUE = demand("CALL-02")
 def keeps_a_step_open(patch: pytest.MonkeyPatch) -> None:
     append = log.append
 
-    def drops(run: Run, label: Label, record: Record, due: Demand) -> None:
-        if not isinstance(record, StepEnd):
-            append(run, label, record, due)
+    def drops(run: Run, label: Label, record: Record, due: Demand, **fields: object) -> None:
+        if isinstance(record, StepEnd):
+            run.update(label, **fields)
+        else:
+            append(run, label, record, due, **fields)
 
     patch.setattr(log, "append", drops)
 
@@ -72,9 +74,9 @@ def keeps_a_step_open(patch: pytest.MonkeyPatch) -> None:
 def skips_a_record(patch: pytest.MonkeyPatch) -> None:
     append = log.append
 
-    def skips(run: Run, label: Label, record: Record, due: Demand) -> None:
+    def skips(run: Run, label: Label, record: Record, due: Demand, **fields: object) -> None:
         run.update(label, records=run[label].records + 1)
-        append(run, label, record, due)
+        append(run, label, record, due, **fields)
 
     patch.setattr(log, "append", skips)
 

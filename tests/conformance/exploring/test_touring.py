@@ -37,7 +37,7 @@ def checked_on(backend: str, plan: Plan, manifest: Manifest | None = None) -> Ch
     return checked
 
 
-@pytest.mark.parametrize("name", ["brief", "children"])
+@pytest.mark.parametrize("name", ["brief", pytest.param("children", marks=pytest.mark.slow)])
 def test_a_tour_takes_every_transition(name: str) -> None:
     planned = tour(name)
     assert {number for walk in planned.walks for number in walk.transitions} == set(range(planned.transitions))
@@ -48,8 +48,8 @@ def test_a_tour_takes_every_transition(name: str) -> None:
     assert planned.steps < 6 * planned.transitions
 
 
-def test_it_is_the_same_each_time() -> None:
-    assert tour("children") == tour("children")
+def test_it_is_the_same_each_time(little: Tour) -> None:
+    assert tour("little") == little
 
 
 def test_a_graph_holds_every_state_once() -> None:
