@@ -1,9 +1,9 @@
 """What is left when clients and agents go away, in order or not: nothing, after a thousand rounds.
 
 Most rounds have the bridge in this process, where its registries can be counted, and real commands behind it. Each
-command leaves one process in its group that outlives whoever started it, and one that traps TERM. A seeded choice says
-how far a round gets, whether it is cancelled, and how it ends: the client ends its output, is simply gone, closes the
-session, or the bridge is closed around it.
+command leaves one process in its group that outlives whoever started it, and one that traps TERM; each round has one
+that runs. A seeded choice says how far a round gets beside that, whether it is cancelled, and how it ends: the client
+ends its output, is simply gone, closes the session, or the bridge is closed around it.
 
 In the others a parent drives ``probate acp`` as a subagent, and one of the two crashes: the agent is killed, or the
 caller is cancelled. There a third process has left the group for a session of its own.
@@ -190,19 +190,27 @@ def still_there(variable: str, mark: str) -> int:
 
 
 async def _go(client: _Client, far: str, folder: Path, fifo: _Fifo) -> str | None:
-    """Come as far as the round is to get; give the session, if there is one by then."""
+    """Come as far as the round is to get, beside a session that runs a tool; give the session, if there is one then."""
     await client.ask("initialize", protocolVersion=1)
+    first = await _prompted(client, folder)
+    await fifo.up()
     if far == "connected":
         return None
+    if far == "runs a tool":
+        return first
     new = await client.ask("session/new", cwd=str(folder), mcpServers=[])
     if far == "asked for a session":
         return None
     session = str((await client.answer(new))["sessionId"])
-    if far == "has a session":
-        return session
+    if far == "prompted":
+        await client.ask("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "go"}])
+    return session
+
+
+async def _prompted(client: _Client, folder: Path) -> str:
+    """Make a session and prompt it."""
+    session = str((await client.answer(await client.ask("session/new", cwd=str(folder), mcpServers=[])))["sessionId"])
     await client.ask("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "go"}])
-    if far == "runs a tool":
-        await fifo.up()
     return session
 
 

@@ -181,6 +181,44 @@ async def test_a_load_after_a_restart(tmp_path: Path, anyio_backend: str) -> Non
         assert "update agent_message_chunk Two." in client.lines
 
 
+async def test_every_verb_over_the_real_streams(tmp_path: Path, anyio_backend: str) -> None:
+    """Each request has one answer, which the client itself sees to; what is refused harms nothing that goes on."""
+    stuck = {"text": "Hm", "hangs": True}
+    config = scripted(tmp_path, {"text": "One."}, stuck, stuck)
+    work = {"cwd": str(tmp_path), "mcpServers": []}
+    async with program(config, loop=anyio_backend) as served:
+        client = served.client
+        assert (await client.ask("initialize", protocolVersion=1))["agentCapabilities"]["loadSession"]
+        session = await client.new(str(tmp_path))
+        await client.answer(await client.prompt(session, "first"))
+        for name, (verb, stop) in enumerate({"session/cancel": "cancelled", "$/cancel_request": None}.items()):
+            prompt = await client.prompt(session, f"stuck {name}")
+            await client.until(lambda wanted=name: client.lines.count("update agent_message_chunk Hm") == wanted + 1)
+            refused = await client.answer(await client.prompt(session, "at the same time"))
+            assert refused["message"] == "a prompt is already in flight"
+            assert prompt not in client.answers
+            await client.tell(verb, **({"sessionId": session} if stop else {"requestId": prompt}))
+            answer = await client.answer(prompt)
+            assert answer == {"stopReason": stop} if stop else answer["code"] == -32800
+        assert (await client.ask("session/delete", sessionId=session))["code"] == -32600  # it is live
+        assert (await client.ask("session/load", sessionId=session, **work))["code"] == -32600
+        assert await client.ask("session/close", sessionId=session) == {}
+        assert (await client.ask("session/close", sessionId=session))["message"] == "unknown session"
+        heard = len(client.lines)
+        assert await client.ask("session/resume", sessionId=session, **work) == {}
+        assert len(client.lines) == heard + 1  # only the answer
+        assert await client.ask("session/close", sessionId=session) == {}
+        assert await client.ask("session/load", sessionId=session, **work) == {}
+        assert "update user_message_chunk first" in client.lines[heard + 2 :]
+        assert await client.ask("session/close", sessionId=session) == {}
+        assert len((await client.ask("session/list"))["sessions"]) == 1
+        assert await client.ask("session/delete", sessionId=session) == {}
+        assert (await client.ask("session/list"))["sessions"] == []
+        assert (await client.ask("session/load", sessionId=session, **work))["message"] == "unknown session"
+        assert (await client.ask("session/fork"))["code"] == -32601
+        assert await leave(served, "eof") == 0
+
+
 async def test_a_home_in_use_is_told(tmp_path: Path, anyio_backend: str) -> None:
     config = scripted(tmp_path)
     async with program(config, loop=anyio_backend) as served:

@@ -74,10 +74,16 @@ while True:
             if BEHAVIOUR == "environment":
                 with open(WORDS[0], "w") as file:
                     json.dump(dict(os.environ), file)
+            if BEHAVIOUR == "asks":
+                options = [{"optionId": "a", "name": "x", "kind": "allow_once"}]
+                asked = {"sessionId": "s", "toolCall": {"toolCallId": "t"}, "options": options}
+                say({"id": "q", "method": "session/request_permission", "params": asked})
+                with open(WORDS[0], "w") as file:
+                    json.dump([json.loads(sys.stdin.readline())["result"], dict(os.environ)], file)
             if BEHAVIOUR == "flood":
                 while True:
                     chunk("x" * 100_000)
-            if BEHAVIOUR in ("answers", "environment", "garbage"):
+            if BEHAVIOUR in ("answers", "asks", "environment", "garbage"):
                 chunk("Done.")
                 answer(prompt, {"stopReason": WORDS[0] if BEHAVIOUR == "answers" and WORDS else "end_turn"})
             if BEHAVIOUR == "fails":

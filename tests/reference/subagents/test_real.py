@@ -139,6 +139,29 @@ async def test_a_child_s_environment_is_what_was_agreed(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("when", ["before it starts", "while it awaits"])
+async def test_the_rules_hold_while_the_caller_is_cancelled(tmp_path: Path, when: str) -> None:
+    """What is allowed, what a child inherits, and that its result is none that raises: read from the child itself."""
+    path = tmp_path / "seen"
+    ambient = {"PATH": os.environ["PATH"], "X_API_KEY": "ambient", "my_Token": "x"}
+    spawn = functools.partial(spawn_process, ambient=ambient)
+    async with service("asks", str(path), environment={"NEW_KEY": "y"}, spawn=spawn) as subagents:
+        with anyio.CancelScope() as scope:
+            if when == "before it starts":
+                scope.cancel()
+            run = subagents.start("acp", RunRequest("do it"))
+            scope.cancel()
+            await run.result
+        assert scope.cancelled_caught
+        result = await run.result
+        assert (result.stop, result.output) == (RunStop.COMPLETED, ("Working. Done.",))
+        await run.dispose()
+    answer, seen = json.loads(path.read_text())
+    assert answer == {"outcome": {"outcome": "cancelled"}}  # nobody has said that it may
+    seen.pop("LC_CTYPE", None)
+    assert seen == {"PATH": ambient["PATH"], "NEW_KEY": "y", MARK: run.id}
+
+
 async def test_a_host_that_is_cancelled_leaves_no_process() -> None:
     with anyio.CancelScope() as scope:
         async with service("scatters") as subagents:
