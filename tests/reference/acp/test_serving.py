@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 from probate_reference import Persistence, TurnEnd, TurnReason
 from probate_reference.persistence import JsonlStore, in_place
+from tests.reference.acp.client import Client
 from tests.reference.acp.programs import HUNG_SECONDS, Served, bash, program, write_config
 
 pytestmark = pytest.mark.anyio
@@ -50,6 +52,10 @@ async def last_reason(home: Path) -> TurnReason:
     await persistence.close()
     assert isinstance(end, TurnEnd)
     return end.reason
+
+
+def has_said(client: Client, text: str, times: int) -> bool:
+    return client.lines.count(f"update agent_message_chunk {text}") == times
 
 
 async def leave(served: Served, how: str) -> int:
@@ -193,7 +199,7 @@ async def test_every_verb_over_the_real_streams(tmp_path: Path, anyio_backend: s
         await client.answer(await client.prompt(session, "first"))
         for name, (verb, stop) in enumerate({"session/cancel": "cancelled", "$/cancel_request": None}.items()):
             prompt = await client.prompt(session, f"stuck {name}")
-            await client.until(lambda wanted=name: client.lines.count("update agent_message_chunk Hm") == wanted + 1)
+            await client.until(functools.partial(has_said, client, "Hm", name + 1))
             refused = await client.answer(await client.prompt(session, "at the same time"))
             assert refused["message"] == "a prompt is already in flight"
             assert prompt not in client.answers
