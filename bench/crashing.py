@@ -1,8 +1,8 @@
 """Crashes of the reference with durable sessions: killed, restarted, looked at, and gone on with.
 
-Every one is a real process that ends by ``SIGKILL``, with real files and real ``fsync``; see
-``tests.reference.persistence.crash_child``. What is simulated is only the loss of power: of what was written and not
-waited for, a part is taken from the disk afterwards.
+Every one is a real process that ends by ``SIGKILL``, or by ``SIGXFSZ`` in a write of SQLite, with real files and real
+``fsync``; see ``tests.reference.persistence.crash_child``. What is simulated is only the loss of power: of what was
+written and not waited for, a part is taken from the disk afterwards.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def crashing(*, quick: bool) -> Section:
     section.table(("killed", "crashes"), [(where, f"{number:,}") for where, number in sorted(count.crashes.items())])
     section.note(f"{count.survived:,} crashes survived, {count.records:,} records checked, {count.resumed:,} resumes")
     section.note(
-        f"after {count.power:,} of them the power was lost too (simulated); all kills are SIGKILL of real processes"
+        f"after {count.power:,} of them the power was lost too (simulated); all are real processes, killed by a signal"
     )
     section.note(
         f"{count.finished:,} more workers had done their work before it came to that, and were looked at as well"
