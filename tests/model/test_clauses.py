@@ -93,7 +93,7 @@ def test_every_kind_of_event_has_a_clause_for_one_too_many() -> None:
         assert all(CLAUSES[extra_clause(kind, edition)].holds_in(edition) for kind in EVENT_KINDS)
 
 
-TRACES = {"core": 600, "sessions": 200, "fibers": 120, "tasks": 150, "bridge": 150}
+TRACES = {"core": 600, "sessions": 200, "fibers": 120, "tasks": 150, "bridge": 150, "subagents": 60}
 """How many traces of each profile are looked at."""
 
 

@@ -188,8 +188,7 @@ def go_on(stretch: Stretch, label: Label) -> None:
         _write(stretch, label, "session/new", GateKind.NEW_SESSION)
     elif program.asked is GateKind.ANSWER:
         stop = _STOPS.get(GateOutcome(program.answer), RunStop.ERROR)
-        kept = "CHILD-11" if stop in (RunStop.ABORTED, RunStop.ERROR) else "CHILD-10"
-        results.settle(stretch, label, stop, _output(program), ("CHILD-08", kept))
+        results.settle(stretch, label, stop, _output(program), ("CHILD-08", _kept(program, stop)))
     elif run.cancelled:
         stretch.silence_about("CHILD-06", f"child:{label}", "child/hears", what="session/prompt")
         results.settle(stretch, label, RunStop.ABORTED, (), ("CHILD-06", "CHILD-06"))
@@ -207,7 +206,8 @@ def _write(stretch: Stretch, label: Label, what: str, gate: GateKind) -> None:
 def _break(stretch: Stretch, run: Run) -> None:
     """Settle what was broken off: as an error, unless we had asked for an end."""
     stop, clause = (RunStop.ABORTED, "CHILD-09") if run.cancelled else (RunStop.ERROR, "SUBAGENT-07")
-    results.settle(stretch, run.label, stop, _output(program_of(run)), (clause, "CHILD-11"))
+    program = program_of(run)
+    results.settle(stretch, run.label, stop, _output(program), (clause, _kept(program, stop)))
 
 
 def never_was(stretch: Stretch, label: Label) -> None:
@@ -215,6 +215,11 @@ def never_was(stretch: Stretch, label: Label) -> None:
     run = put(stretch, label, gone=True)
     stop = RunStop.ABORTED if run.cancelled else RunStop.ERROR
     results.settle(stretch, label, stop, (), ("CHILD-09" if run.cancelled else "CHILD-14", "CHILD-14"))
+
+
+def _kept(program: Program, stop: RunStop) -> str:
+    """Give the clause by which a run has its output."""
+    return "CHILD-11" if program.words and stop in (RunStop.ABORTED, RunStop.ERROR) else "CHILD-10"
 
 
 def _output(program: Program) -> tuple[Text, ...]:

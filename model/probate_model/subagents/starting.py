@@ -43,6 +43,8 @@ from probate_model.world import Returned as Known
 
 _STARTED: Final = demand("SUBAGENT-01", outcome="SUBAGENT-01")
 _ANNOUNCED: Final = demand("SUBAGENT-01", parent="SUBAGENT-02", seeded="INSIDE-02")
+_ANNOUNCED_WITH_PROGRAM: Final = _ANNOUNCED._replace(edge="CHILD-01")
+_ANNOUNCED_WITHOUT: Final = _ANNOUNCED._replace(clause="CHILD-14")
 _DONE: Final = demand("CALL-02")
 _REMOVED: Final = demand("SUBAGENT-09")
 _DUPLICATE: Final = demand("SUBAGENT-04", outcome="SUBAGENT-04")
@@ -73,6 +75,7 @@ def remove_provider(stretch: Stretch, op: RemoveProvider) -> bool:
     for run in room.runs:
         if run.provider is op.provider and run.stop is None:
             stretch.mark("window", SubagentWindow.REMOVED_WHILE_RUNNING)
+        if isinstance(run.child, Program) and not run.disposing:
             stretch.silence_about("SUBAGENT-09", f"child:{run.label}", "child/hears", what="eof")
     stretch.settled(op.label, Returned(), _REMOVED)
     return True
@@ -145,12 +148,16 @@ def _begin(
         returned=Known.SINCE_SETTLE,
     )
     set_room(stretch, runs=(*room_of(stretch).runs, run))
-    seeded = 0
-    if isinstance(child, Inside):
-        seeded = inside.begin(stretch, run)
-    elif child is not None:
-        programs.begin(stretch, run)
-    stretch.emit(None, RunStarted(label, provider, None if parent is None else parent.ref, seeded), _ANNOUNCED)
+    seeded, due = 0, _ANNOUNCED
+    match child:
+        case Inside():
+            seeded = inside.begin(stretch, run)
+        case Program():
+            due = _ANNOUNCED_WITH_PROGRAM
+            programs.begin(stretch, run)
+        case _:
+            due = _ANNOUNCED_WITHOUT
+    stretch.emit(None, RunStarted(label, provider, None if parent is None else parent.ref, seeded), due)
 
 
 def _depth(stretch: Stretch, parent: Agent) -> int:

@@ -320,8 +320,8 @@ class SubagentSubject(Subject):
         token = _starting.set(op.label)
         try:
             run = self.subagents.start(op.provider, request)
-        except reference.Refusal as refusal:
-            self._settled(op.label, Raised(code_of(refusal)))
+        except Exception as failure:
+            self._settled(op.label, Raised(code_of(failure)))
         else:
             self._settled(op.label, Returned(Label(run.id)))
         finally:
@@ -352,8 +352,8 @@ async def _outcome(call: Awaitable[str]) -> Settlement:
         why, _, said = str(failure).partition("\n")
         stop = why.removeprefix("subagent: ").partition(",")[0]
         return Returned(Delegated(RunStop(stop), _words(said)))
-    except reference.Refusal as refusal:
-        return Raised(code_of(refusal))
+    except Exception as failure:
+        return Raised(code_of(failure))
 
 
 def _words(said: str) -> tuple[Text, ...]:

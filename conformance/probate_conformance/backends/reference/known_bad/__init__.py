@@ -17,6 +17,7 @@ from probate_conformance.backends.reference.known_bad.records import RECORDS
 from probate_conformance.backends.reference.known_bad.registry import REGISTRY
 from probate_conformance.backends.reference.known_bad.selftesting import BUDGET, Result, selftest
 from probate_conformance.backends.reference.known_bad.sessions import SESSIONS
+from probate_conformance.backends.reference.known_bad.subagents import SUBAGENTS
 from probate_conformance.backends.reference.known_bad.tasks import TASKS
 from probate_conformance.backends.reference.known_bad.teardown import TEARDOWN
 from probate_conformance.backends.reference.known_bad.turns import TURNS
@@ -40,6 +41,7 @@ VARIANTS: Final[dict[str, Variant]] = {
         SESSIONS,
         TASKS,
         BRIDGE,
+        SUBAGENTS,
     )
     for variant in family.variants
 }
