@@ -36,6 +36,8 @@ SHEET = frozenset(
 """The mutants of the fact sheet up to M93, and the last one about configurations."""
 OF_THE_TREE = frozenset({"M56", "M79", "M81", "M82", "M83"})
 """The mutants of the plug-in tree."""
+OF_SUBAGENTS = frozenset(f"M{number}" for number in (104, 106, 107, 108, 109, 111, 112, 113, 114, 116, 117, 118))
+"""The mutants of subagents."""
 NOT_THERE = {
     "M21": "only the edition 2026-08 has a wake latch",
     "M67": "what is ended inside its announcement is M59, whose variant takes both entries out there and then",
@@ -115,6 +117,14 @@ def test_every_mutant_of_the_sheet_is_there_or_has_a_reason_not_to_be() -> None:
 def test_every_mutant_of_the_plug_in_tree_is_there() -> None:
     mutants = {variant.mutant for variant in VARIANTS.values() if variant.profile == "fibers"}
     assert mutants >= OF_THE_TREE
+
+
+def test_every_mutant_of_subagents_is_there_and_every_clause_has_a_defect() -> None:
+    variants = [variant for variant in VARIANTS.values() if variant.profile == "subagents"]
+    assert {variant.mutant for variant in variants} >= OF_SUBAGENTS
+    assert {variant.clause for variant in variants} == {
+        name for name, clause in CLAUSES.items() if clause.profile == "subagents"
+    }
 
 
 @pytest.mark.parametrize("name", VARIANTS)

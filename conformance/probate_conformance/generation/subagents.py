@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 
 from probate_conformance.generation.core import Writer
 from probate_conformance.rehearsal import Rehearsing
-from probate_model.alphabet.gates import DIES, Gate, GateKind, GateOutcome, Temper, fixed_outcomes
+from probate_model.alphabet.gates import DIES, ERROR, MAX_TOKENS, Gate, GateKind, GateOutcome, Temper, fixed_outcomes
 from probate_model.alphabet.items import Action, BurstItem, Hold, Open, Pattern, Plan, React, Release, WorldSpec
 from probate_model.alphabet.names import Label, OwnerName, Text
 from probate_model.alphabet.ops import Send
@@ -111,7 +111,15 @@ class SubagentWriter(Writer):
     def go_on(self) -> None:
         """Write one more item, or now and then a few in a row that belong together."""
         if self.promised is None and self.palette.ops >= _STORY_OPS and self.random.chance(1, 6):
-            stories = (self._early, self._torn, self._before_turn, self._stubborn, self._forked, self._asking)
+            stories = (
+                self._early,
+                self._torn,
+                self._before_turn,
+                self._stubborn,
+                self._forked,
+                self._asking,
+                self._busy,
+            )
             self.random.choose(stories)()
         else:
             super().go_on()
@@ -162,6 +170,18 @@ class SubagentWriter(Writer):
                 self._add(CancelRun(self._label("x"), label))
             self._add(self._asks(label))
 
+    def _busy(self) -> None:
+        """Dispose a run whose result has settled and whose child works for somebody else."""
+        if len(self._left()) < _MOST_RUNS and "send" in self.palette.ops and "model" in self.palette.gates:
+            label = self._run_label()
+            self._add(self._start(label, RunProvider.SPAWN, RunSignal.NONE))
+            self._settle()
+            deaf = "deaf" in self.palette.features
+            self._add(Hold(Gate(GateKind.MODEL, label), Temper.DEAF if deaf else Temper.HONOURS))
+            self._add(self._send_to(label))
+            self._settle()
+            self._add(DisposeRun(self._label("d"), label))
+
     def _before_turn(self) -> None:
         """Cancel a run whose child is there and has no turn: as soon as its prompt is queued, or its agent is there."""
         if len(self._left()) < _MOST_RUNS and "react" in self.palette.features:
@@ -207,8 +227,8 @@ class SubagentWriter(Writer):
                 self._add(self._send_to(parent))
                 self._settle()
             label = self._run_label()
-            if self.random.chance(1, 3):
-                self._add(Plan(Gate(GateKind.MODEL, label), (GateOutcome("error"),)))
+            if "model" in self.palette.gates and self.random.chance(1, 2):
+                self._add(Plan(Gate(GateKind.MODEL, label), (self.random.choose((ERROR, MAX_TOKENS)),)))
             self._add(StartRun(label, RunProvider.FORK, self._fresh_text(), parent))
             self._settle()
             self._add(AwaitRun(self._label("w"), label))

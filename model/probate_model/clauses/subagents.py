@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from probate_model.alphabet.editions import CancelRequest
-from probate_model.clauses.registry import EXTRAS, Level, define
+from probate_model.clauses.registry import EDGES, EXTRAS, Level, define
 
 _clause = partial(define, profile="subagents")
 
@@ -308,6 +308,9 @@ _clause(
     "agent/status",
     needs=("delegate",),
 )
+
+# What is written first is heard first: an answer to a question does not overtake a cancel.
+EDGES |= {"CHILD-12": "CHILD-07", "CHILD-13": "CHILD-07"}
 
 EXTRAS |= {
     "subagent/start": "SUBAGENT-01",

@@ -28,6 +28,7 @@ from probate_model.alphabet.subagents import (
     RunProvider,
     RunSignal,
     RunStarted,
+    RunStop,
     Saying,
     StartRun,
 )
@@ -42,6 +43,7 @@ from probate_model.world import Agent
 from probate_model.world import Returned as Known
 
 _STARTED: Final = demand("SUBAGENT-01", outcome="SUBAGENT-01")
+_STARTED_WITHOUT: Final = demand("CHILD-14", outcome="CHILD-14")
 _ANNOUNCED: Final = demand("SUBAGENT-01", parent="SUBAGENT-02", seeded="INSIDE-02")
 _ANNOUNCED_WITH_PROGRAM: Final = _ANNOUNCED._replace(edge="CHILD-01")
 _ANNOUNCED_WITHOUT: Final = _ANNOUNCED._replace(clause="CHILD-14")
@@ -95,7 +97,8 @@ def start_run(stretch: Stretch, op: StartRun) -> bool:
             return False
     refused = begin(stretch, op, parent)
     if refused is None:
-        stretch.settled(op.label, Returned(op.label), _STARTED)
+        due = _STARTED_WITHOUT if op.provider is RunProvider.MISSING else _STARTED
+        stretch.settled(op.label, Returned(op.label), due)
     else:
         clause, why = refused
         stretch.settled(op.label, Raised(code(why)), demand(clause, outcome=clause))
@@ -215,7 +218,9 @@ def await_run(stretch: Stretch, op: AwaitRun) -> bool:
     if run.stop is None:
         put(stretch, op.run, waiters=(*run.waiters, op.label))
     else:
-        stretch.owe(op.label, Returned(Label(run.stop)), "SUBAGENT-08")
+        # An error is an answer like any other, and not to raise it is what matters most.
+        clause = "SUBAGENT-07" if run.stop is RunStop.ERROR else "SUBAGENT-08"
+        stretch.owe(op.label, Returned(Label(run.stop)), clause)
     return True
 
 

@@ -289,18 +289,14 @@ def _(patches: Patches) -> None:
 )
 def _(patches: Patches) -> None:
     # There is time.
-    patches.edit(AcpRun, "__init__", ("self._spawn()", "pass"))
-    patches.edit(
-        AcpRun,
-        "_live",
-        (
-            "child, peer = self._child, self._peer",
-            """
-            self._spawn()
-            child, peer = self._child, self._peer
-            """,
-        ),
-    )
+    spawn, live = AcpRun._spawn, AcpRun._live
+
+    async def living(run: AcpRun) -> None:
+        spawn(run)
+        await live(run)
+
+    patches.replace(AcpRun, "_spawn", lambda _: None)
+    patches.replace(AcpRun, "_live", living)
 
 
 def _environment(name: str, says: str, inherits: Callable[[str, str], bool], *, last: bool = False) -> None:
