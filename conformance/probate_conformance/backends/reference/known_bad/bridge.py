@@ -85,9 +85,7 @@ def _(patches: Patches) -> None:
     # Nobody waits for their answer any more.
     def dispose(session: Session) -> Call[None]:
         session.cancel()
-        done: Call[None] = Call()
-        done._return(None)
-        return done
+        return session.agent._core.lifecycle.boundary
 
     patches.replace(Session, "dispose", dispose)
 
@@ -243,14 +241,20 @@ def _(patches: Patches) -> None:
     "cancel-as-the-parent",
     "J8",
     "BRIDGE-16",
-    "A client's cancel is recorded as that of a parent.",
+    "A client's cancel of a turn that runs is recorded as that of a parent.",
 )
 def _(patches: Patches) -> None:
     # Somebody above the agent has cancelled it.
     patches.edit(
         Session,
         "cancel",
-        ("self.agent.cancel(CancelCause.USER)", "self.agent.cancel(CancelCause.PARENT)"),
+        (
+            "self.agent.cancel(CancelCause.USER)",
+            (
+                "runs = self._prompt is not None and self._prompt.turn is not None\n"
+                "self.agent.cancel(CancelCause.PARENT if runs else CancelCause.USER)"
+            ),
+        ),
     )
 
 
@@ -261,5 +265,5 @@ def _(patches: Patches) -> None:
     "A prompt that somebody else has cancelled before its turn is never answered.",
 )
 def _(patches: Patches) -> None:
-    # Every prompt has a turn.
-    patches.edit(Prompt, "rest", ("self.cancel()", "return"))
+    # Every prompt has a turn, which has answered it.
+    patches.edit(Prompt, "rest", ("self.cancel()", "self._incoming._answered = True\nself.cancel()"))
