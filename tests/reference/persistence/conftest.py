@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from probate_reference import JsonlStore, SqliteStore, Store
-
-MAKERS: dict[str, Callable[[Path], Store]] = {"jsonl": JsonlStore, "sqlite": SqliteStore}
+from probate_reference import Store
+from tests.reference.persistence.holder import MAKERS
 
 
 @pytest.fixture(params=list(MAKERS))

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from tests.reference.persistence.conftest import MAKERS
+from probate_reference import JsonlStore, SqliteStore, Store
+
+MAKERS: dict[str, Callable[[Path], Store]] = {"jsonl": JsonlStore, "sqlite": SqliteStore}
+"""The kinds of store, by name."""
 
 
 def main() -> None:

@@ -31,8 +31,7 @@ def test_many_crashes_are_survived(tmp_path: Path, seed: int) -> None:
 def test_a_worker_is_killed_at_every_gate_and_operation(tmp_path: Path, store: str) -> None:
     with Forge() as forge:
         for point in ("write", "torn", "other", *(gate for gate in GATES if gate != "load")):
-            killed = [
-                forge.work(Order(str(tmp_path / f"{point}{seed}"), "asyncio", seed, point, 1, False, store))["killed"]
-                for seed in range(4)
-            ]
-            assert any(killed), point
+            orders = (
+                Order(str(tmp_path / f"{point}{seed}"), "asyncio", seed, point, 1, False, store) for seed in range(4)
+            )
+            assert any(forge.work(order)["killed"] for order in orders), point

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from probate_reference import HomeLocked, ModelRequest, Persistence, Reply, Runtime, Signal
+from probate_reference import HomeLocked, ModelRequest, Reply, Runtime, Signal
 from probate_reference.persistence import Header
-from tests.reference.persistence.conftest import MAKERS
+from tests.reference.persistence.holder import MAKERS
 from tests.reference.persistence.test_stores import TURN
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -60,10 +60,9 @@ def test_a_home_is_kept_from_another_process_until_its_holder_ends(kind: str, ho
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("kind", MAKERS)
-async def test_a_runtime_does_not_start_on_the_home_of_another_process(kind: str, tmp_path: Path) -> None:
-    with held(kind, tmp_path):
-        runtime = Runtime(answer, persistence=Persistence(MAKERS[kind](tmp_path)))
+async def test_a_runtime_does_not_start_on_the_home_of_another_process(tmp_path: Path) -> None:
+    with held("jsonl", tmp_path):
+        runtime = Runtime(answer, home=tmp_path)
         with pytest.raises(HomeLocked, match="in use by"):
             await runtime.__aenter__()
     async with runtime:
