@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.reference.configured.kit import Stage
-from tests.reference.persistence.conftest import MAKERS
+from tests.reference.persistence.holder import MAKERS
 
 
 @pytest.fixture(params=list(MAKERS))
