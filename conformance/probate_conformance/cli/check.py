@@ -55,7 +55,7 @@ The same seed gives the same traces everywhere, and the same report but for its 
 TOURED: Final = "2026-06"
 """The edition that tours are planned in."""
 CASES: Final[Mapping[str, int]] = MappingProxyType(
-    {"core": 3000, "sessions": 300, "fibers": 300, "tasks": 120, "bridge": 60, "subagents": 100}
+    {"core": 3000, "sessions": 300, "fibers": 300, "tasks": 120, "bridge": 250, "subagents": 100}
 )
 """How many traces of each profile a backend runs by default; for the two default backends, all in about a minute."""
 
