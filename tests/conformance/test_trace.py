@@ -32,7 +32,7 @@ WHOLE = """
     look
 """
 
-HEARD = ", ".join(kind for kind in EVENT_KINDS if kind not in ("scope/cleanup", "settled"))
+HEARD = ", ".join(kind for kind in EVENT_KINDS if kind not in ("scope/cleanup", "settled") and "child/" not in kind)
 
 
 def trace(text: str, **changes: object) -> Trace:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from unittest.mock import patch
 
-from bench import agents
+from bench import agents, components
 from bench.agents import Agent, Shared
 from bench.components import Components
 from probate_conformance.exploring.searching import search
@@ -56,7 +56,7 @@ def by_spin(most: int, defect: int = 0) -> Found:
 
 def by_us(most: int, defect: int = 0) -> Found:
     """Let our explorer search."""
-    with patch.object(agents, "moves", planted(agents.moves, defect)):
+    with patch.object(components, "moves", planted(agents.moves, defect)):
         searched = search(Components(most))
     return Found(len(searched.states), searched.transitions, bool(searched.findings))
 

@@ -76,7 +76,7 @@ def test_a_file_that_cannot_be_read(here: Probate, name: str, says: str) -> None
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"profile": "subagents"}, "profile 'subagents' is known, but its rules are not modelled yet"),
+        ({"profile": "acp"}, "profile 'acp' is known, but its rules are not modelled yet"),
         (
             {"expected": {"clause": "CALL-01", "backend": "lost", "seen": "x"}},
             "unknown backend 'lost'",
