@@ -70,7 +70,7 @@ def test_a_time_is_a_budget_and_no_verdict(here: Probate, ticking: None, jobs: s
     ran = here("check", "model", "--time", "1.5", "-k", "CALL-*", "-j", jobs, "--format", "ndjson")
     assert ran.code == 0
     (totals,) = parts(ran.out, "totals")
-    assert 1 <= totals["traces"] <= 16
+    assert totals["traces"] >= 1
     assert totals["ended"] == "the time was up"
     told = here("check", "model", "--time", "0.5", "--cases", "100000", "-k", "CALL-*", "-j", jobs)
     assert told.code == 0
