@@ -68,6 +68,7 @@ NAMES = st.one_of(
 )
 
 
+@pytest.mark.no_cover  # many examples of one line
 @settings(deadline=None)
 @given(st.dictionaries(NAMES, st.text(max_size=3)), st.dictionaries(NAMES, st.none() | st.text(max_size=3)))
 def test_model_and_reference_have_one_rule_about_environments(

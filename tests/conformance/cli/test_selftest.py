@@ -9,6 +9,9 @@ from probate_conformance.selftest import Tried
 
 from .conftest import Probate
 
+# Many runs through what other tests cover as well; tracing them would take more than twice as long.
+pytestmark = pytest.mark.no_cover
+
 EARLY = ("marker-swallows-later-prompts", "children-are-roots")
 
 

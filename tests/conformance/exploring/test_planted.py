@@ -37,6 +37,9 @@ from probate_model.clauses import Demand, demand
 from probate_model.run import Run
 from probate_model.world import Agent, Driver, Teardown
 
+# Many runs through what other tests cover as well; tracing them would take more than twice as long.
+pytestmark = pytest.mark.no_cover
+
 BOUND = Bound(
     "planted",
     agents=1,

@@ -22,6 +22,9 @@ from probate_model.alphabet.ops import Send
 from probate_model.machine import Step, apply, bind, enabled, fire
 from probate_model.world import World
 
+# Many runs through what other tests cover as well; tracing them would take more than twice as long.
+pytestmark = pytest.mark.no_cover
+
 
 def renamed(value: Any, names: dict[str, str]) -> Any:
     """Give a value with every name in it that is known by another one."""

@@ -23,6 +23,9 @@ from probate_model.run import Run
 from probate_model.tasks import access, completion, executor, room
 from probate_model.tasks.access import get, put
 
+# Many runs through what other tests cover as well; tracing them would take more than twice as long.
+pytestmark = pytest.mark.no_cover
+
 TASK = RoomBound("task", "tasks", things=1, more=0)
 OWNED = RoomBound("owned", "tasks", things=1, agents=1, more=0, holds=0)
 IN_TURN = RoomBound("in a turn", "tasks", things=1, agents=1, more=0, holds=0, turns=True)

@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 from probate_reference.jsonrpc import Incoming, Lines, TooLong, encode, read
 from tests.reference.jsonrpc.wires import Near, little_time
 
+# Many runs through what other tests cover as well; tracing them would take more than twice as long.
+pytestmark = pytest.mark.no_cover
+
 SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.floats(), st.text(max_size=4), st.just([]))
 METHODS = st.sampled_from(["now", "never", "fails", "$/cancel_request", "update", ""])
 MESSAGES = st.fixed_dictionaries(
