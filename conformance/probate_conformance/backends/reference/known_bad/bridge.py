@@ -124,15 +124,15 @@ def _(patches: Patches) -> None:
     "The turn of an injection that runs before that of the prompt is taken for it.",
 )
 def _(patches: Patches) -> None:
-    # The first turn after the send is the prompt's.
+    # The first turn after the send is the prompt's, and over when the next one begins.
     hear = Prompt.hear
-    taken: dict[Prompt, int] = {}
+    taken: dict[Prompt, str | None] = {}
 
     def hearing(prompt: Prompt, record: Record) -> None:
-        if isinstance(record, TurnStart) and record.trigger is TurnTrigger.INJECTION and prompt.turn is None:
-            taken[prompt] = record.turn
-        elif isinstance(record, TurnEnd) and taken.get(prompt) == record.turn:
-            prompt._incoming.succeed({"stopReason": stop_reason(record.reason)})
+        if isinstance(record, TurnEnd) and prompt.turn is None:
+            taken[prompt] = stop_reason(record.reason)
+        elif isinstance(record, TurnStart) and record.trigger is TurnTrigger.MESSAGE and prompt in taken:
+            prompt._incoming.succeed({"stopReason": taken.pop(prompt)})
         hear(prompt, record)
 
     patches.replace(Prompt, "hear", hearing)
