@@ -3,7 +3,8 @@
 A kit that reports nothing may be blind. In edition ``2026-06`` there are the known-bad backends, each the reference
 with one defect; in ``2026-08``, which nothing of ours but the model follows, there is a lie for each clause (see
 ``lying``). Each is checked as any other backend would be, up to its first failure, from begin to end by one worker of a
-crew.
+crew. Where that failure is of a neighbouring clause, which depends on the seed, it is checked once more with only its
+own clause judged; if that reports it, it is found, and what came first is told.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ class Tried:
     """Of the shrunk trace."""
     passed: float | None
     """The share of all traces that it passes, if that was asked for."""
+    before: str | None = None
+    """The clause that it was reported by before its own was reached, if there was one."""
 
     @property
     def defect(self) -> Variant | Lie:
@@ -116,12 +119,18 @@ def _tried(name: str, trial: Trial) -> Tried:
         return _lied(LIES[name], trial)
     variant = VARIANTS[name]
     loop = trial.loop or variant.loops[0]
+    before = None
     (result,) = known_bad.selftest([variant], trial.cases, seed=trial.seed, loop=loop)
+    if result.clause is not None and not result.passed:
+        # What is wrong in one place may show in another first; then its own clause has to report it nonetheless.
+        (due,) = known_bad.selftest([variant], trial.cases, seed=trial.seed, loop=loop, only_due=True)
+        if due.passed:
+            before, result = result.clause, due
     passed = None
     if trial.thorough:
         with known_bad.backend(name, loop) as backend:
             passed = backend.converse(_share(backend.manifest, Plan(trial.seed, THOROUGH, profile=variant.profile)))
-    return Tried(name, result.clause, result.runs, result.length, result.story, passed)
+    return Tried(name, result.clause, result.runs, result.length, result.story, passed, before)
 
 
 def _lied(lie: Lie, trial: Trial) -> Tried:

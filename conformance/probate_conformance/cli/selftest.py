@@ -23,7 +23,7 @@ NAME: Final = "selftest"
 SUMMARY: Final = "show that the kit finds what is known to be wrong, each by the clause of its defect"
 DESCRIPTION: Final = """\
 Check each known-bad backend, which is the reference with one defect, up to its first failure, and
-shrink that. Exit code 1 if one survives, or is reported by another clause than its own. The reference
+shrink that. Exit code 1 if one survives, or is reported by other clauses only than its own. The reference
 follows edition 2026-06; for 2026-08 it is the model that tells one lie about each clause, and what other
 clauses make of that is not judged.
 """
@@ -108,7 +108,8 @@ def _told(tried: Tried, style: Style) -> str:
     defect, fault = tried.defect, tried.fault
     passes = "" if tried.passed is None else f"{100 * tried.passed:.0f} %"
     said = defect.says if isinstance(defect, Lie) else tried.name
-    name = f"{said}{f': {fault}' if fault else ''}"
+    first = f" (before it: {tried.before})" if tried.before else ""
+    name = f"{said}{f': {fault}' if fault else first}"
     mark = style.mark(Verdict.FAIL if fault else Verdict.PASS)
     length = f"{tried.length}" if tried.clause else "-"
     inks = (Ink.RED,) if fault else ()

@@ -34,6 +34,12 @@ def test_one_that_survives_fails(here: Probate) -> None:
     assert "throwing-observer-starves-waiters: survived" in ran.out
 
 
+def test_what_another_clause_reports_first_is_reported_by_its_own_too(here: Probate) -> None:
+    ran = here("selftest", "session-without-records-has-a-log")
+    assert ran.code == 0
+    assert " session-without-records-has-a-log (before it: " in ran.out
+
+
 def test_how_one_was_found_can_be_told(here: Probate) -> None:
     ran = here("selftest", EARLY[1], "--stories")
     assert f"  {VARIANTS[EARLY[1]].says}\n" in ran.out

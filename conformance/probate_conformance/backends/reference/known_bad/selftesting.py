@@ -41,18 +41,26 @@ class Result:
 
 
 def selftest(
-    variants: Sequence[Variant], budget: int = BUDGET, *, seed: int = 1, loop: Loop = "asyncio"
+    variants: Sequence[Variant], budget: int = BUDGET, *, seed: int = 1, loop: Loop = "asyncio", only_due: bool = False
 ) -> Iterator[Result]:
     """Look for each defect until it is found, or the budget is used up.
 
     :param budget: how many runs each may take at the most
     :param seed: of the traces
+    :param only_due: whether only the clause of each defect is judged
     """
     for variant in variants:
         # On trio every order is a seeded one.
         schedules = SCHEDULES if variant.needs == "schedule" and loop == "asyncio" else 1
         cases = -(-budget // schedules)
-        plan = Plan(seed=seed, cases=cases, schedules=schedules, stop_at_first=True, profile=variant.profile)
+        plan = Plan(
+            seed=seed,
+            cases=cases,
+            schedules=schedules,
+            stop_at_first=True,
+            profile=variant.profile,
+            only=(variant.clause,) if only_due else (),
+        )
         backend = KnownBadBackend(variant, loop)
         with backend:
             checked = backend.converse(check(backend.manifest, plan, lambda _: None))
