@@ -363,7 +363,7 @@ def dangling(trace: Trace) -> Iterator[tuple[int, str]]:
     """Find references to what no item of the trace makes: in a file they are a mistake, in a shrunk trace just void."""
     ops = [op for item in trace.items for op in ops_of(item)]
     makers = Create | Resume | Plug | AddEffect | Provide | StartTask | LaunchTask | Connect
-    makers |= NewSession | LoadSession | ResumeSession
+    makers |= NewSession | LoadSession | ResumeSession | StartRun | Delegate
     made = {op.label for op in ops if isinstance(op, makers)}
     made |= {body_effect(op.label, place) for op in ops if isinstance(op, Plug) for place in range(len(op.effects))}
     made |= {UNKNOWN_TASK, EMPTY_TASK}

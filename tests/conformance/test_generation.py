@@ -13,7 +13,7 @@ import pytest
 
 from probate_conformance.generation import generate
 from probate_conformance.rehearsal import rehearse
-from probate_conformance.trace import dangling, dump, faults
+from probate_conformance.trace import MODELLED_PROFILES, dangling, dump, faults
 from probate_model.alphabet.items import Hold, Plan, React, Release, Settle
 from probate_model.world import new_world
 
@@ -49,6 +49,15 @@ def test_a_seed_means_the_same_whatever_the_hashes_are(hash_seed: str) -> None:
 def test_another_seed_or_number_means_another_trace() -> None:
     texts = {dump(generate(seed, number)) for seed in range(5) for number in range(20)}
     assert len(texts) == 100
+
+
+@pytest.mark.parametrize("profile", MODELLED_PROFILES)
+def test_what_a_generated_trace_names_is_made_by_it(profile: str) -> None:
+    for number in range(40):
+        trace = generate(3, number, profile=profile)
+        assert list(faults(trace.items)) == []
+        # A gate may be spoken of before there is anybody to come to it, and the trace may end before that.
+        assert all(isinstance(trace.items[place - 1], Hold | Plan) for place, _ in dangling(trace))
 
 
 def test_a_generated_trace_is_valid_and_not_longer_than_it_may_be() -> None:

@@ -65,6 +65,26 @@ def test_a_known_defect_is_found_and_named(here: Probate) -> None:
     assert "not all was run: stopped at the first failure" in ran.out
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "resume-appends-what-it-loads",
+        "second-effect-dispose-returns-early",
+        "nobody-reaches-everything",
+        "cancel-leaves-it-to-the-turn",
+        "torn-pipe-is-an-abort",
+    ],
+)
+def test_a_failure_of_any_profile_fails_again_out_of_its_file(here: Probate, tmp_path: Path, name: str) -> None:
+    variant = VARIANTS[name]
+    checked = here("check", f"bad:{name}", "--profile", variant.profile, "--cases", "200", "-k", variant.clause, "-x")
+    assert checked.code == 1
+    (file,) = tmp_path.glob("probate-cases/*.json")
+    again = here("replay", file)
+    assert again.code == 1
+    assert "✗ fails: this is the expected divergence (exit code 1)" in again.out
+
+
 def test_the_first_failure_can_end_the_run(here: Probate) -> None:
     ran = here("check", f"{ODD}:Forgetful", "model", "--cases", "20", "-x")
     assert ran.code == 1
