@@ -131,5 +131,5 @@ def _line(
     style: Style, mark: str, mutant: str, due: str, reported: str, traces: str, length: str, passes: str, name: str,
     *inks: Ink,
 ) -> str:  # fmt: skip
-    columns = f"{mutant:<7} {due:<12} {reported:<12} {traces:>7} {length:>6} {passes:>7}  {name}"
+    columns = f"{mutant:<11} {due:<12} {reported:<12} {traces:>7} {length:>6} {passes:>7}  {name}"
     return f"{mark} {style.ink(columns, *inks)}\n"
