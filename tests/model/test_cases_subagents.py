@@ -257,10 +257,27 @@ def test_a_parent_that_ends_takes_its_children_along_but_no_program() -> None:
     assert ended(play.run("open answer s")) == ["s completed"]
 
 
-def test_a_question_that_can_not_be_answered_any_more_tears_the_pipe_and_ends_with_the_program() -> None:
+def test_a_question_that_can_not_be_answered_any_more_ends_with_the_program() -> None:
     play = playing("hold leave r\nhold answer r\nrun r acp T\nsettle\ndispose_run r")
-    assert play.run("asks r allow-once") == ["subagent/end r error"]
-    assert "settled ask-r raised connection-closed" in play.run("open leave r")
+    assert play.run("asks r allow-once") == []
+    shown = play.run("open leave r")
+    assert "settled ask-r raised connection-closed" in shown
+    assert ended(shown) == ["r error"]
+
+
+def test_a_cancel_that_can_not_be_told_any_more_waits_for_the_answer_like_any_other() -> None:
+    for answer, ends in (("answer r end-turn", "r completed"), ("answer r dies", "r aborted"), ("leave r", "r aborted")):
+        play = playing("hold leave r\nhold answer r deaf\nrun r acp T\nsettle\ndispose_run r")
+        assert play.run("cancel_run r") == ["settled cancel_run-r returned"]
+        assert ended(play.run(f"release {answer}")) == [ends]
+
+
+def test_a_signal_is_not_heard_any_more_when_somebody_disposes_the_run() -> None:
+    play = playing("hold leave r\nhold answer r\nrun r acp T signal=armed\nsettle\ndispose_run r")
+    assert play.run("abort_run r") == ["settled abort_run-r returned"]
+    assert ended(play.run("open leave r")) == ["r error"]
+    inside = playing("hold model r\nrun r spawn T signal=armed")
+    assert ended(inside.run("dispose_run r\nabort_run r")) == ["r error"]
 
 
 def test_a_question_after_a_cancel_is_cancelled_also_where_it_would_be_allowed() -> None:

@@ -116,6 +116,7 @@ class SubagentWriter(Writer):
                 self._torn,
                 self._before_turn,
                 self._stubborn,
+                self._late,
                 self._forked,
                 self._asking,
                 self._busy,
@@ -215,6 +216,21 @@ class SubagentWriter(Writer):
                     self._settle()
             if self.random.chance(1, 2):
                 self._add(DisposeRun(self._label("d"), label))
+
+    def _late(self) -> None:
+        """Dispose a run whose program is to answer, cancel it only then, and let the program answer, die or go."""
+        if len(self._left()) < _MOST_RUNS and {"leave", "answer"} <= self.palette.gates:
+            label = self._run_label()
+            leave, answer = Gate(GateKind.LEAVE, label), Gate(GateKind.ANSWER, label)
+            self._add(Hold(leave))
+            self._add(Hold(answer))
+            abort = self.random.chance(1, 2) and {"signal"} <= self.palette.features and "abort_run" in self.palette.ops
+            self._add(self._start(label, self._program(), RunSignal.ARMED if abort else RunSignal.NONE))
+            self._settle()
+            self._add(DisposeRun(self._label("d"), label))
+            self._settle()
+            self._add(AbortRun(self._label("a"), label) if abort else CancelRun(self._label("x"), label))
+            self._add(Release(answer, self._outcome(GateKind.ANSWER)) if self.random.chance(1, 2) else Open(leave))
 
     def _forked(self) -> None:
         """Fork a parent that has a complete turn and is in another one."""

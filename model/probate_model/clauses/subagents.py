@@ -216,6 +216,7 @@ _clause(
     "The program may have something to put in order.",
     "sheet K.2; K2, K14",
     "child/hears",
+    "subagent/end",
     needs=("start_run", "cancel_run", "answer"),
 )
 _clause(

@@ -5,8 +5,9 @@ stopping, which is believed also after a cancel. What breaks that line is an err
 what the program has said by then is kept. A cancel that comes before there is a session is only remembered, and then
 no prompt is sent.
 
-A program that was told to go, by the end of its input, does not hear us any more, but may still answer. If it does not
-go in time, it is told again, each time less kindly. Whatever its parent is, it knows nothing of it but the folder.
+A program that was told to go, by the end of its input, does not hear us any more, but may still answer. So what it
+cannot hear is lost and no more than that, unless it is a question of ours: to that there will be no answer. If it does
+not go in time, it is told again, each time less kindly. Whatever its parent is, it knows nothing of it but the folder.
 """
 
 from __future__ import annotations
@@ -90,13 +91,14 @@ def begin(stretch: Stretch, run: Run) -> None:
 
 
 def hear(stretch: Stretch, label: Label) -> None:
-    """Let the program hear what we have written next; if it can't any more, the connection is lost."""
+    """Let the program hear what we have written next, if it still can."""
     program = program_of(get(stretch, label))
-    if program.gone or program.told is not Ending.NOT:
-        put_child(stretch, label, unread=(), said=(), lost=True)
-        return
     told, *rest = program.unread
     put_child(stretch, label, unread=tuple(rest))
+    if program.gone or program.told is not Ending.NOT:
+        if told.what in _GATES:
+            put_child(stretch, label, said=(), lost=True)
+        return
     if told.question is not None:
         left = tuple(question for question in program.questions if question != told.question)
         put_child(stretch, label, questions=left)
@@ -235,6 +237,7 @@ def cancel(stretch: Stretch, label: Label) -> None:
             stretch.mark("window", SubagentWindow.CANCEL_BEFORE_SESSION)
     elif run.stop is None and not program.lost:
         stretch.mark("window", SubagentWindow.CANCEL_IN_PROMPT)
+        stretch.silence_about("CHILD-07", f"run:{label}", "subagent/end", lasting=False)
         put_child(stretch, label, unread=(*program.unread, Told("session/cancel")))
 
 

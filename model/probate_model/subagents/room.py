@@ -104,7 +104,7 @@ def _is_timeless(rooms: Rooms, step: SubagentStep) -> bool:
     """Tell whether it makes no difference when a step happens.
 
     What we do with an answer, and with a word, depends on nothing that can still change, as only children in this
-    process are cancelled from inside of a dispatch. What is said may be lost, but only if we write into a torn pipe.
+    process are cancelled from inside of a dispatch. What we write to a program that has gone is not heard, whenever.
     """
     room = rooms.subagents
     assert room is not None
@@ -127,7 +127,7 @@ def _is_free(activity: Activity, program: Program, *, disposing: bool) -> bool:
     """Tell the same of what a program and we do with the lines between us."""
     match activity:
         case "hear":
-            return program.gone and all(said.kind == "end" for said in program.said)
+            return program.gone
         case "answer":
             return not disposing and program.wait is not None and program.wait.outcome != DIES
         case _:

@@ -189,12 +189,12 @@ def cancel_run(stretch: Stretch, op: CancelRun) -> bool:
 
 
 def abort_run(stretch: Stretch, op: AbortRun) -> bool:
-    """Carry out the op: fire the signal, which a run hears until its result has settled."""
+    """Carry out the op: fire the signal, which a run hears until its result has settled or somebody disposes it."""
     run = find(stretch, op.run)
     if run is None or run.signal is not RunSignal.ARMED:
         return False
     put(stretch, op.run, signal=RunSignal.PRE_ABORTED)
-    if run.stop is None:
+    if run.stop is None and not run.disposing:
         cancel(stretch, op.run)
     stretch.settled(op.label, Returned(), _DONE)
     return True

@@ -112,7 +112,7 @@ class Program(NamedTuple):
     answer: str | None = None
     """What was answered to what we have asked, and not looked at."""
     lost: bool = False
-    """The connection is closed."""
+    """Its output has ended, or what we ask does not arrive."""
     asked: GateKind | None = None
     """What we have asked last."""
     prompted: bool = False

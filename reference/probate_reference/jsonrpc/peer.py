@@ -14,7 +14,9 @@ limit, and then the connection is closed: to wait instead would let a deaf clien
 is broken, the other side does not read, or we want it. At that moment our own requests fail, and whoever
 holds the connection is told. What it does then is awaited; then requests that are still being worked on
 get a bounded time before they are called off, and so does what is left to write. A half-closed connection
-is still good for answers: a client may ask, close its end of the input, and read.
+is still good for answers: a client may ask, close its end of the input, and read. Who would rather hear the
+other side out than end when nothing can be written to it any more says so; then what cannot be written is
+lost, and only what was asked by that fails.
 """
 
 from __future__ import annotations
@@ -80,6 +82,8 @@ class Peer:
     :param report: called with what was contained
     :param max_line: how long a line may be
     :param max_waiting: how many bytes may wait to be written
+    :param hears_out: whether the connection stays open when what we write does not arrive any more, until the other
+        side has ended its output
     :param sleep: the clock by which the last work and the last writes are bounded
     """
 
@@ -94,6 +98,7 @@ class Peer:
         report: Report = log_report,
         max_line: int = MAX_LINE,
         max_waiting: int = MAX_WAITING,
+        hears_out: bool = False,
         sleep: Callable[[float], Awaitable[object]] = anyio.sleep,
     ) -> None:
         self._receive = receive
@@ -104,6 +109,7 @@ class Peer:
         self._report = contained(report)
         self._lines = Lines(max_line)
         self._max_waiting = max_waiting
+        self._hears_out = hears_out
         self._sleep = sleep
         self._closed: Call[CloseCause] = Call()
         self._cause: CloseCause | None = None
@@ -113,6 +119,7 @@ class Peer:
         self._outgoing: dict[RequestId, Outgoing] = {}
         self._last_id = 0
         self._queue: deque[bytes] = deque()
+        self._unasked: list[Outgoing] = []
         self._waiting = 0
         self._written = Event()
         self._something_to_write = Event()
@@ -145,10 +152,11 @@ class Peer:
         """
         self._last_id += 1
         outgoing = Outgoing(self._last_id, self._cancel_outgoing)
-        if self._cause is not None:
-            outgoing._raise(ConnectionClosed(f"the connection has closed: {self._cause}"))
+        if self._cause is not None or self._lost:
+            outgoing._raise(_closed(self._cause or CloseCause.BROKEN))
         else:
             self._outgoing[outgoing.id] = outgoing
+            self._unasked.append(outgoing)
             self._put({"jsonrpc": "2.0", "id": outgoing.id, "method": method, "params": params})
         return outgoing
 
@@ -168,7 +176,7 @@ class Peer:
         self._reading.cancel()
         outgoing, self._outgoing = self._outgoing, {}
         for one in outgoing.values():
-            one._raise(ConnectionClosed(f"the connection has closed: {cause}"))
+            one._raise(_closed(cause))
         if self._on_closed is not None:
             try:
                 self._teardown = self._on_closed(cause)
@@ -340,6 +348,18 @@ class Peer:
         self._writing.cancel()
         self.close(cause)
 
+    def _break_off(self, unasked: list[Outgoing]) -> None:
+        """Give up writing because nothing arrives any more; what was asked by it fails in any case."""
+        if not self._hears_out:
+            self._lose(CloseCause.BROKEN)
+            return
+        self._lost = True
+        self._queue.clear()
+        self._written.set()
+        for one in unasked:
+            if self._outgoing.pop(one.id, None) is not None:
+                one._raise(_closed(CloseCause.BROKEN))
+
     async def _write_all(self) -> None:
         with self._writing:
             while not (self._finishing and not self._queue):
@@ -349,10 +369,11 @@ class Peer:
                     continue
                 data = b"".join(self._queue)
                 self._queue.clear()
+                asked, self._unasked = self._unasked, []
                 try:
                     await self._send.send(data)
                 except (BrokenResourceError, ClosedResourceError, OSError):
-                    self._lose(CloseCause.BROKEN)
+                    self._break_off([*asked, *self._unasked])
                     break
                 self._waiting -= len(data)
                 if not self._queue:
@@ -364,6 +385,10 @@ class Peer:
         with self._draining:
             await self._sleep(LAST_SECONDS)
             self._writing.cancel()
+
+
+def _closed(cause: CloseCause) -> ConnectionClosed:
+    return ConnectionClosed(f"the connection has closed: {cause}")
 
 
 class _Batch:

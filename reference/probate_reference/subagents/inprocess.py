@@ -134,9 +134,8 @@ class InProcessRun(Run):
         self._seeded = seeded
         self._tasks = tasks
         self._cancelled = signal.aborted
-        self._unsubscribe: Callable[[], None] | None = None
         if request.signal is not None and not signal.aborted:
-            self._unsubscribe = request.signal.subscribe(lambda _cause: self.cancel())
+            self._heed(request.signal)
         tasks(self._live)
 
     @property
@@ -167,8 +166,6 @@ class InProcessRun(Run):
         try:
             self._settle(await self._work())
         finally:
-            if self._unsubscribe is not None:
-                self._unsubscribe()
             # Somebody has cancelled us, and the child ends with whoever that was.
             self._settle(RunResult(RunStop.ABORTED if self._cancelled else RunStop.ERROR, (), "the run was broken off"))
 

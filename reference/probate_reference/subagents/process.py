@@ -123,12 +123,11 @@ class AcpRun(Run):
         self._child: Child | None = None
         self._peer: Peer | None = None
         self._initialize: Outgoing | None = None
-        self._unsubscribe: Callable[[], None] | None = None
         self._dispose = Event()
         self._aborted_before = self._cancelled = request.signal is not None and request.signal.aborted
         self._spawn()
         if request.signal is not None and not self._aborted_before:
-            self._unsubscribe = request.signal.subscribe(lambda _cause: self.cancel())
+            self._heed(request.signal)
         tasks(self._live)
 
     def cancel(self) -> None:
@@ -160,6 +159,7 @@ class AcpRun(Run):
             on_request=self._answer,
             on_notification=self._hear,
             report=self._contain,
+            hears_out=True,
             sleep=provider.sleep,
         )
         if not self._aborted_before:
@@ -184,7 +184,6 @@ class AcpRun(Run):
         child, peer = self._child, self._peer
         if child is None or peer is None:
             self._settle(self._broken(self._failure or "the child was not started"))
-            self._forget_signal()
             self._end()
             return
         provider = self._provider
@@ -203,18 +202,11 @@ class AcpRun(Run):
             with CancelScope(shield=True):
                 if not went:
                     went = await watch_and_end(child, provider.grace, provider.sleep)
-                self._forget_signal()
                 self._settle(self._broken(f"the run was broken off; {went}"))
                 self._end()
 
     async def _work(self, peer: Peer) -> None:
         self._settle(await self._talk(peer))
-        self._forget_signal()
-
-    def _forget_signal(self) -> None:
-        if self._unsubscribe is not None:
-            self._unsubscribe()
-            self._unsubscribe = None
 
     async def _talk(self, peer: Peer) -> RunResult:
         """Do the one line of work, and say what became of it. Never raises a failure of the child."""

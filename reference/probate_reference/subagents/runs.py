@@ -107,6 +107,7 @@ class Run(ABC):
         self._result: Call[RunResult] = Call()
         self._gone: Call[None] = Call()
         self._disposing = False
+        self._unsubscribe: Callable[[], None] | None = None
 
     @property
     def result(self) -> Call[RunResult]:
@@ -129,6 +130,7 @@ class Run(ABC):
         """
         if not self._disposing:
             self._disposing = True
+            self._forget_signal()
             self._begin_end()
         return self._gone
 
@@ -139,7 +141,17 @@ class Run(ABC):
     def _settle(self, result: RunResult) -> None:
         """Settle the result, if it has not settled."""
         if not self._result.done:
+            self._forget_signal()
             self._result._return(result)
+
+    def _heed(self, signal: Stoppable) -> None:
+        """Cancel when a signal says so, until the result has settled or somebody disposes the run."""
+        self._unsubscribe = signal.subscribe(lambda _cause: self.cancel())
+
+    def _forget_signal(self) -> None:
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+            self._unsubscribe = None
 
     def _end(self) -> None:
         """Say that nothing of the child is left."""

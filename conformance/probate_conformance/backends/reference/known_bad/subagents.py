@@ -422,6 +422,18 @@ def _(patches: Patches) -> None:
 
 
 @SUBAGENTS.variant(
+    "unheard-cancel-breaks-the-run",
+    "K.2",
+    "CHILD-07",
+    "A cancel that a program can't hear any more ends its run, whatever the program still answers.",
+    needs="gate",
+)
+def _(patches: Patches) -> None:
+    # The pipe is torn.
+    patches.edit(AcpRun, "_spawn", ("hears_out=True,", ""))
+
+
+@SUBAGENTS.variant(
     "torn-pipe-after-a-cancel-is-an-error",
     "M106",
     "CHILD-09",
@@ -442,6 +454,18 @@ def _(patches: Patches) -> None:
 def _(patches: Patches) -> None:
     # Somebody must have wanted that.
     patches.edit(AcpRun, "_broken", ("RunStop.ABORTED if self._cancelled else RunStop.ERROR", "RunStop.ABORTED"))
+
+
+@SUBAGENTS.variant(
+    "signal-is-heard-after-the-dispose",
+    "K.2",
+    "SUBAGENT-07",
+    "A run that is being disposed is aborted by its signal.",
+    needs="burst",
+)
+def _(patches: Patches) -> None:
+    # The result has not settled.
+    patches.edit(Run, "dispose", ("self._forget_signal()", ""))
 
 
 @SUBAGENTS.variant(
