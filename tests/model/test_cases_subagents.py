@@ -266,10 +266,10 @@ def test_a_question_that_can_not_be_answered_any_more_ends_with_the_program() ->
 
 
 def test_a_cancel_that_can_not_be_told_any_more_waits_for_the_answer_like_any_other() -> None:
-    for answer, ends in (("answer r end-turn", "r completed"), ("answer r dies", "r aborted"), ("leave r", "r aborted")):
+    for released, stop in (("answer r end-turn", "completed"), ("answer r dies", "aborted"), ("leave r", "aborted")):
         play = playing("hold leave r\nhold answer r deaf\nrun r acp T\nsettle\ndispose_run r")
         assert play.run("cancel_run r") == ["settled cancel_run-r returned"]
-        assert ended(play.run(f"release {answer}")) == [ends]
+        assert ended(play.run(f"release {released}")) == [f"r {stop}"]
 
 
 def test_a_signal_is_not_heard_any_more_when_somebody_disposes_the_run() -> None:
