@@ -68,22 +68,19 @@ def tellings(how: How, clause: str, expected: Sequence[Expected], silences: Sequ
         yield from (lie for silence in silences if silence.clause == clause for lie in broken(silence, told))
         return
     for place, entry in enumerate(expected):
-        if clause not in entry.demand.clauses:
-            continue
-        event, before, after = told[place], told[:place], told[place + 1 :]
-        match how:
-            case How.DROPS:
-                yield (*before, *after)
-            case How.DOUBLES:
-                yield (*before, event, event, *after)
-            case How.STOPS:
-                yield before
-            case How.HURRIES if before:
-                yield (*before[:-1], event, before[-1], *after)
-            case How.ALTERS:
-                yield from ((*before, other, *after) for other in changed(event))
-            case _:
-                pass
+        if clause in entry.demand.clauses:
+            yield from (telling for kind, telling in otherwise(told, place) if kind is how)
+
+
+def otherwise(told: Telling, place: int) -> Iterator[tuple[How, Telling]]:
+    """Give each way to tell one event of a burst otherwise than it happened."""
+    event, before, after = told[place], told[:place], told[place + 1 :]
+    yield How.DROPS, (*before, *after)
+    yield How.DOUBLES, (*before, event, event, *after)
+    yield How.STOPS, before
+    yield from ((How.ALTERS, (*before, other, *after)) for other in changed(event))
+    if before:
+        yield How.HURRIES, (*before[:-1], event, before[-1], *after)
 
 
 def changed(event: Event) -> Iterator[Event]:
