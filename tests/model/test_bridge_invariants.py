@@ -3,51 +3,37 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import pytest
 
 from probate_conformance.generation import generate
 from probate_model.alphabet.events import Event
-from probate_model.alphabet.items import BurstItem, Settle
 from probate_model.alphabet.names import Label, Text
 from probate_model.bridge.invariants import l18_one_slot, l18_own_turn, l19_nothing_left, l29_always_answered
 from probate_model.bridge.state import Closing, Holding, Slot
-from probate_model.machine import apply, bind, enabled, fire
 from probate_model.monitors import Recording
-from probate_model.world import new_world
+from probate_model.world import World
 from tests.model.helpers import burst, events
+from tests.model.running import play_trace
 from tests.model.test_cases_bridge import served
 
 
 @pytest.mark.parametrize("number", range(30))
 def test_they_hold_whatever_runs_first(number: int) -> None:
-    trace = generate(3, number, profile="bridge")
-    chance = random.Random(number)
-    world = new_world(trace.world, profile="bridge")
     found: list[str] = []
-    seen: list[Event] = []
-    done: list[BurstItem] = []
-    begun: dict[Label, int] = {}
-    for item in (*trace.items, Settle(), *trace.epilogue(), Settle()):
-        if not isinstance(item, Settle):
-            outcome = apply(world, item)
-            if not outcome.void:
-                done.append(item)
-                begun[getattr(item, "label", Label(""))] = len(seen)
-            seen += outcome.events
-            world = outcome.world
-            continue
-        while steps := enabled(world):
-            outcome = fire(world, chance.choice(steps))
-            seen += outcome.events
-            world = outcome.world
-            found += [*l18_one_slot(world), *l19_nothing_left(world)]
-        world = bind(world)
-        found += l29_always_answered(world)
-    found += l18_own_turn(Recording(seen, done, begun))
+
+    def look(_before: World, after: World, _events: Sequence[Event]) -> None:
+        found.extend((*l18_one_slot(after), *l19_nothing_left(after)))
+
+    def rest(world: World) -> None:
+        found.extend(l29_always_answered(world))
+
+    played = play_trace(generate(3, number, profile="bridge"), random.Random(number), look, rest)
+    found.extend(l18_own_turn(played.recording()))
     assert found == []
-    assert world.rooms.bridge is not None
-    assert world.rooms.bridge.closing is Closing.DONE
+    assert played.end.rooms.bridge is not None
+    assert played.end.rooms.bridge.closing is Closing.DONE
 
 
 def test_a_breach_of_the_slot_is_found() -> None:

@@ -3,42 +3,30 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import pytest
 
 from probate_conformance.generation import generate
 from probate_model.alphabet.events import Event, Raised, Settled
-from probate_model.alphabet.items import Settle
 from probate_model.alphabet.names import Code, Label, Text
 from probate_model.alphabet.subagents import RunEnded, RunStop
-from probate_model.machine import apply, bind, enabled, fire
 from probate_model.subagents.invariants import l20_one_result, l20_settled
-from probate_model.world import World, new_world
+from probate_model.world import World
 from tests.model.helpers import Play
+from tests.model.running import play_trace
 
 
 @pytest.mark.parametrize("number", range(25))
 def test_it_holds_whatever_runs_first(number: int) -> None:
-    trace = generate(3, number, profile="subagents")
-    chance = random.Random(number)
-    world = new_world(trace.world, profile="subagents")
     found: list[str] = []
 
-    def look(before: World, after: World, events: list[Event]) -> World:
+    def look(before: World, after: World, events: Sequence[Event]) -> None:
         found.extend(l20_one_result(before, after, events))
-        return after
 
-    for item in (*trace.items, Settle(), *trace.epilogue(), Settle()):
-        if not isinstance(item, Settle):
-            outcome = apply(world, item)
-            world = look(world, outcome.world, outcome.events)
-            continue
-        while steps := enabled(world):
-            outcome = fire(world, chance.choice(steps))
-            world = look(world, outcome.world, outcome.events)
-        world = bind(world)
+    played = play_trace(generate(3, number, profile="subagents"), random.Random(number), look)
     assert found == []
-    assert list(l20_settled(world)) == []
+    assert list(l20_settled(played.end)) == []
 
 
 def test_a_breach_is_found() -> None:

@@ -3,41 +3,29 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import pytest
 
 from probate_conformance.generation import generate
 from probate_model.alphabet.events import Event
-from probate_model.alphabet.items import Settle
 from probate_model.alphabet.tasks import TaskDone, TaskRef, TaskStatus, Token
 from probate_model.invariants import l16_ownership, l17_told_once
-from probate_model.machine import apply, bind, enabled, fire
-from probate_model.world import World, new_world
+from probate_model.world import World
 from tests.model.helpers import Play
+from tests.model.running import play_trace
 from tests.model.task_cases import HELD
 
 
 @pytest.mark.parametrize("number", range(40))
 def test_they_hold_whatever_runs_first(number: int) -> None:
-    trace = generate(3, number, profile="tasks")
-    chance = random.Random(number)
-    world = new_world(trace.world, profile="tasks")
     found: list[str] = []
 
-    def look(before: World, after: World, events: list[Event]) -> World:
+    def look(before: World, after: World, events: Sequence[Event]) -> None:
         found.extend(l16_ownership(before, after))
         found.extend(l17_told_once(before, after, events))
-        return after
 
-    for item in (*trace.items, Settle(), *trace.epilogue(), Settle()):
-        if not isinstance(item, Settle):
-            outcome = apply(world, item)
-            world = look(world, outcome.world, outcome.events)
-            continue
-        while steps := enabled(world):
-            outcome = fire(world, chance.choice(steps))
-            world = look(world, outcome.world, outcome.events)
-        world = bind(world)
+    play_trace(generate(3, number, profile="tasks"), random.Random(number), look)
     assert found == []
 
 

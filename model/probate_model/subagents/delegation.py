@@ -13,7 +13,7 @@ from probate_model.alphabet.subagents import Delegate, Delegated
 from probate_model.references import with_handle
 from probate_model.run import Run as Stretch
 from probate_model.subagents import starting
-from probate_model.subagents.access import get, put_call, room_of, set_room
+from probate_model.subagents.access import call_of, get, put_call, room_of, set_room
 from probate_model.subagents.state import Call
 
 
@@ -28,7 +28,8 @@ def delegate(stretch: Stretch, op: Delegate) -> bool:
 
 def advance(stretch: Stretch, label: Label) -> None:
     """Go on with a call of the tool: start the run, dispose it, or return."""
-    call = next(call for call in room_of(stretch).calls if call.op.label == label)
+    call = call_of(stretch, label)
+    assert call is not None
     if not call.begun:
         put_call(stretch, call._replace(begun=True))
         refused = starting.begin(stretch, call.op, stretch[call.by])

@@ -32,7 +32,7 @@ from probate_model.clauses import demand
 from probate_model.deactivation import deactivate
 from probate_model.run import Run as Stretch
 from probate_model.subagents import results
-from probate_model.subagents.access import get, inside_of, put_child, room_of, set_room
+from probate_model.subagents.access import find, get, inside_of, put_child, room_of, set_room
 from probate_model.subagents.state import Inside, Run, Stage
 from probate_model.windows import SubagentWindow
 from probate_model.world import Stage as Creation
@@ -78,7 +78,7 @@ def hear(stretch: Stretch, label: Label | None, event: HeardEvent) -> None:
     if isinstance(record, TurnEnd):
         others = tuple(turn for turn in room_of(stretch).turns if turn[0] != label)
         set_room(stretch, turns=(*others, (label, event.seq + 1, record.turn)))
-    run = next((run for run in room_of(stretch).runs if run.label == label), None)
+    run = find(stretch, label)
     if run is None or inside_of(run).stage is Stage.READ:
         return
     match record:
