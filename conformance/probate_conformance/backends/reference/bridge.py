@@ -21,11 +21,11 @@ from typing import Final, TypeAlias
 
 import anyio
 from anyio import EndOfStream
-from anyio.abc import ByteReceiveStream, ByteSendStream, TaskGroup
-from anyio.lowlevel import checkpoint
+from anyio.abc import TaskGroup
 
 import probate_reference as reference
 from probate_conformance.backends.reference.gates import Visit
+from probate_conformance.backends.reference.pipe import Pipe
 from probate_conformance.backends.reference.sessions import SessionsSubject
 from probate_conformance.backends.reference.subject import ignore
 from probate_model.alphabet.bridge import (
@@ -83,55 +83,6 @@ _asking: ContextVar[Label] = ContextVar("probate_conformance_asking")
 
 _loading: ContextVar[Label] = ContextVar("probate_conformance_loading")
 """The request for a stored session whose task this is."""
-
-
-class Pipe(ByteReceiveStream, ByteSendStream):
-    """One direction of a connection. What is written together is read together."""
-
-    def __init__(self) -> None:
-        self._data = bytearray()
-        self._ended = False
-        self._changed = anyio.Event()
-
-    def write(self, message: object) -> None:
-        """Write one line, at once."""
-        self._put(json.dumps(message).encode() + b"\n")
-
-    def end(self) -> None:
-        """Write no more."""
-        self._ended = True
-        self._changed.set()
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing more is written."""
-        return self._ended
-
-    def _put(self, data: bytes) -> None:
-        self._data += data
-        self._changed.set()
-
-    async def receive(self, max_bytes: int = 65536) -> bytes:
-        """Wait for something, and give all of it."""
-        del max_bytes
-        await checkpoint()
-        while not self._data:
-            if self._ended:
-                raise EndOfStream
-            self._changed = anyio.Event()
-            await self._changed.wait()
-        data = bytes(self._data)
-        self._data.clear()
-        return data
-
-    async def send(self, item: bytes) -> None:
-        """Write."""
-        await checkpoint()
-        self._put(item)
-
-    async def aclose(self) -> None:
-        """Write no more."""
-        self.end()
 
 
 class _Client:

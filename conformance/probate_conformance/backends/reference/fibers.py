@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from anyio.abc import TaskGroup
 
 import probate_reference as reference
-from probate_conformance.backends.reference.subject import Subject, fail_on
-from probate_conformance.backends.reference.translation import Thrown, code_of
-from probate_model.alphabet.events import HeardEvent, Raised, Returned
+from probate_conformance.backends.reference.subject import Listener, Subject, fail_on
+from probate_conformance.backends.reference.translation import code_of
+from probate_model.alphabet.events import Raised, Returned
 from probate_model.alphabet.fibers import (
     FIBER_EVENTS,
     ROOT,
@@ -44,7 +44,7 @@ class FiberSubject(Subject):
         super().__init__(spec)
         self._plugged: dict[Label, reference.Fiber] = {}
         self._effects: dict[Label, reference.Effect | reference.Provision] = {}
-        self._watching: list[Callable[[HeardEvent, reference.Agent | None], object]] = []
+        self._watching: list[Listener] = []
 
     def start(self, calls: TaskGroup) -> None:
         """Begin: the tree is watched too."""
@@ -61,13 +61,7 @@ class FiberSubject(Subject):
 
     def _tell(self, event: FiberEvent) -> None:
         self.events.append(event)
-        for hear in self._watching:
-            try:
-                answer = hear(event, None)
-            except Thrown:
-                continue
-            if answer is not None:
-                self._await(answer)
+        self._hear_all(self._watching, event)
 
     def _install(self, item: React) -> None:
         if item.on.event in FIBER_EVENTS:

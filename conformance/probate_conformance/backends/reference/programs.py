@@ -13,11 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import anyio
-from anyio import BrokenResourceError, ClosedResourceError, EndOfStream
-from anyio.abc import ByteReceiveStream, ByteSendStream
+from anyio import BrokenResourceError, ClosedResourceError
+from anyio.abc import ByteSendStream
 from anyio.lowlevel import checkpoint
 
 from probate_conformance.backends.reference.gates import Gates
+from probate_conformance.backends.reference.pipe import Pipe
 from probate_model.alphabet.events import Raised, Returned, Settlement
 from probate_model.alphabet.gates import (
     CANCELLED,
@@ -55,41 +56,6 @@ _KINDS: Final = {
     Saying.IMAGE: ("agent_message_chunk", "image"),
 }
 _SIGNALS: Final = {signal.SIGTERM: "term", signal.SIGKILL: "kill"}
-
-
-class Out(ByteReceiveStream):
-    """What a program writes: there at once, and read together."""
-
-    def __init__(self) -> None:
-        self._data = bytearray()
-        self._ended = False
-        self._changed = anyio.Event()
-
-    def write(self, message: object) -> None:
-        """Write a line."""
-        self._data += json.dumps(message).encode() + b"\n"
-        self._changed.set()
-
-    def end(self) -> None:
-        """Write no more."""
-        self._ended = True
-        self._changed.set()
-
-    async def receive(self, max_bytes: int = 65536) -> bytes:
-        """Wait for something, and give all of it."""
-        del max_bytes
-        await checkpoint()
-        while not self._data:
-            if self._ended:
-                raise EndOfStream
-            self._changed = anyio.Event()
-            await self._changed.wait()
-        data = bytes(self._data)
-        self._data.clear()
-        return data
-
-    async def aclose(self) -> None:
-        """Read no more."""
 
 
 class In(ByteSendStream):
@@ -133,7 +99,7 @@ class Program:
         begin: Callable[..., bool],
     ) -> None:
         self.label = label
-        self.receive = Out()
+        self.receive = Pipe()
         self.send = In(self)
         self.exited: Call[None] = Call()
         self.works = False

@@ -16,9 +16,9 @@ import anyio
 
 import probate_reference as reference
 from probate_conformance.backends.reference.programs import Program
-from probate_conformance.backends.reference.subject import Subject, ignore
-from probate_conformance.backends.reference.translation import Thrown, code_of
-from probate_model.alphabet.events import HeardEvent, Raised, Returned, Settlement
+from probate_conformance.backends.reference.subject import Listener, Subject, ignore
+from probate_conformance.backends.reference.translation import code_of
+from probate_model.alphabet.events import Raised, Returned, Settlement
 from probate_model.alphabet.items import React, WorldSpec
 from probate_model.alphabet.names import Label, OwnerName, Text
 from probate_model.alphabet.ops import Op
@@ -105,7 +105,7 @@ class SubagentSubject(Subject):
     def __init__(self, spec: WorldSpec) -> None:
         super().__init__(spec)
         self.subagents = product.Subagents(report=ignore)
-        self._run_hearing: list[Callable[[HeardEvent, reference.Agent | None], object]] = []
+        self._run_hearing: list[Listener] = []
         self._runs: dict[Label, product.Run] = {}
         self._bound_runs: set[Label] = set()
         self._programs: dict[Label, Program] = {}
@@ -216,17 +216,9 @@ class SubagentSubject(Subject):
         else:
             told = RunEnded(Label(event.run), RunStop(event.stop), tuple(map(Text, event.output)))
         self.events.append(told)
-        failure: Thrown | None = None
-        for hear in tuple(self._run_hearing):
-            try:
-                answer = hear(told, None)
-            except Thrown as thrown:
-                failure = failure or thrown
-            else:
-                if answer is not None:
-                    self._await(answer)
-        if failure is not None:
-            raise failure
+        thrown = self._hear_all(self._run_hearing, told)
+        if thrown is not None:
+            raise thrown
 
     def _install(self, item: React) -> None:
         if item.on.event in SUBAGENT_EVENTS:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup
@@ -67,6 +67,9 @@ from probate_model.alphabet.ops import (
 from probate_model.run import matches
 from probate_reference.calls import close_unawaited
 
+Listener: TypeAlias = Callable[[HeardEvent, reference.Agent | None], object]
+"""A reaction at work: it is told what happened, and to whom; what it gives is awaited, if it is anything."""
+
 _UNSTORABLE = "\ud800"
 """A text that can't be stored without loss: what the alphabet's one bad text stands for."""
 
@@ -91,7 +94,7 @@ class Subject:
         self._session_refs: dict[reference.Session, AgentRef] = {}
         self._numbers: dict[str, int] = {}
         self._answers: dict[Label, int] = {}
-        self._hearing: list[Callable[[HeardEvent, reference.Agent | None], object]] = []
+        self._hearing: list[Listener] = []
         self._cut_off = False
         self._left: list[Event] = []
 
@@ -212,7 +215,7 @@ class Subject:
         else:
             self.runtime.events.on(lambda event: hear(self.told(event), event.agent), item.on.event)
 
-    def _listener(self, item: React) -> Callable[[HeardEvent, reference.Agent | None], object]:
+    def _listener(self, item: React) -> Listener:
         """Give the listener that a reaction is: it acts once, at its match."""
         skip = item.nth - 1
         done = False
@@ -245,15 +248,24 @@ class Subject:
         def heard(cause: reference.AbortCause) -> None:
             event = Signalled(self._ref(agent), turn, cause_of(cause))
             self.events.append(event)
-            for hear in self._hearing:
-                try:
-                    answer = hear(event, agent)
-                except Thrown:
-                    continue
-                if answer is not None:
-                    self._await(answer)
+            self._hear_all(self._hearing, event, agent)
 
         return heard
+
+    def _hear_all(
+        self, listeners: Sequence[Listener], event: HeardEvent, agent: reference.Agent | None = None
+    ) -> Thrown | None:
+        """Let each listener hear an event, whatever the others do; gives what was thrown first."""
+        first: Thrown | None = None
+        for hear in tuple(listeners):
+            try:
+                answer = hear(event, agent)
+            except Thrown as thrown:
+                first = first or thrown
+            else:
+                if answer is not None:
+                    self._await(answer)
+        return first
 
     def _await(self, answer: Any) -> None:
         async def contained() -> None:

@@ -17,9 +17,9 @@ from anyio import Event
 
 import probate_reference as reference
 from probate_conformance.backends.reference.processes import SHELL, Pipes, Process
-from probate_conformance.backends.reference.subject import Subject
+from probate_conformance.backends.reference.subject import Listener, Subject
 from probate_conformance.backends.reference.translation import Thrown, code_of
-from probate_model.alphabet.events import AgentEvent, ContextMessage, HeardEvent, Logged, Raised, Returned, Settlement
+from probate_model.alphabet.events import AgentEvent, ContextMessage, Logged, Raised, Returned, Settlement
 from probate_model.alphabet.gates import GateKind, Temper
 from probate_model.alphabet.items import React, WorldSpec
 from probate_model.alphabet.names import Label, Tag, Text
@@ -97,7 +97,7 @@ class TaskSubject(Subject):
         self._processes: dict[Label, Process] = {}
         self._task_signals: dict[Label, product.AbortSignal] = {}
         self._scripts: defaultdict[reference.Agent, deque[ToolOp]] = defaultdict(deque)
-        self._done_hearing: list[Callable[[HeardEvent, reference.Agent | None], object]] = []
+        self._done_hearing: list[Listener] = []
         # The recorder hears of every end before the tool does.
         self.executor.depend(lambda: self.executor.on_done(self._record_done))
         self._unmount: Callable[[], None] | None = self._mount()
@@ -147,17 +147,9 @@ class TaskSubject(Subject):
     def _record_done(self, task: product.Task) -> None:
         event = TaskDone(TaskRef(task.id), TaskStatus(task.status.value), _how(task.exit))
         self.events.append(event)
-        failure: Thrown | None = None
-        for hear in tuple(self._done_hearing):
-            try:
-                answer = hear(event, None)
-            except Thrown as thrown:
-                failure = failure or thrown
-            else:
-                if answer is not None:
-                    self._await(answer)
-        if failure is not None:
-            raise failure
+        thrown = self._hear_all(self._done_hearing, event)
+        if thrown is not None:
+            raise thrown
 
     def _install(self, item: React) -> None:
         if item.on.event == "task/done":
