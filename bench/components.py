@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from bench.agents import Agent, Shared, State, alone, moves, together
+from bench.agents import Agent, Shared, alone, lives, moves
 from probate_conformance.exploring.packing import Table
 from probate_conformance.exploring.searching import Ahead
 from probate_conformance.exploring.walking import SETTLE, Choice, Taken
@@ -14,7 +14,10 @@ _AGENT: Final = 20
 
 
 class Components:
-    """Agents and what they share as numbers, and each agent's moves as what they add."""
+    """Agents and what they share as numbers, and each agent's moves as what they add.
+
+    An agent's moves do not depend on its place, so each is found out once for both.
+    """
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -29,15 +32,9 @@ class Components:
             (ones | both, {}, 0),
             (ones << _AGENT | both, {}, _AGENT),
         ]
-        self._both = ones | ones << _AGENT
-        self._fine: set[int] = set()
+        self._moves: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        self._lives = [lives(Agent())]
         self._wrong: tuple[str, ...] = ()
-
-    def state(self, number: int) -> State:
-        """Give the state that a number stands for."""
-        ones = self._ones
-        first, second, shared = number & ones, number >> _AGENT & ones, number >> 2 * _AGENT
-        return State(self.agents.values[first], self.agents.values[second], self.shared.values[shared])
 
     def successors(self, state: int) -> tuple[list[int], Ahead]:
         """Give the states that come next."""
@@ -54,15 +51,21 @@ class Components:
         return [1] * len(self.successors(state)[0])
 
     def _learn(self, state: int, shift: int) -> list[int]:
-        before = state >> shift & self._ones
-        shared = state >> 2 * _AGENT
-        if not alone(self.agents.values[before], self.shared.values[shared]):
+        key = state >> shift & self._ones, state >> 2 * _AGENT
+        found = self._moves.get(key)
+        if found is None:
+            found = self._moves[key] = list(self._found(*key))
+        return [(own << shift) + common for own, common in found]
+
+    def _found(self, before: int, shared: int) -> Iterator[tuple[int, int]]:
+        agent, common = self.agents.values[before], self.shared.values[shared]
+        if not alone(agent, common):
             self._wrong = ("an invariant of one agent does not hold",)
-        deltas = []
-        for _, agent, after in moves(self.agents.values[before], self.shared.values[shared], self.most):
-            own, common = self.agents.id(agent), self.shared.id(after)
-            deltas.append(((own - before) << shift) + ((common - shared) << 2 * _AGENT))
-        return deltas
+        for _, moved, after in moves(agent, common, self.most):
+            number = self.agents.id(moved)
+            if number == len(self._lives):
+                self._lives.append(lives(moved))
+            yield number - before, (self.shared.id(after) - shared) << 2 * _AGENT
 
     def shown(self) -> tuple[tuple[int, Taken], ...]:
         """Give nothing: moves are not judged, states are."""
@@ -75,12 +78,10 @@ class Components:
 
     def faults(self, state: int) -> tuple[str, ...]:
         """Give what is wrong with a state; of one agent by itself that is found out when its moves are."""
-        key = state & self._both
-        if key not in self._fine:
-            whole = self.state(state)
-            if not together(whole.first, whole.second):
-                return ("two agents live under one id",)
-            self._fine.add(key)
+        lives, ones = self._lives, self._ones
+        one = lives[state & ones]
+        if one and one == lives[state >> _AGENT & ones]:
+            return ("two agents live under one id",)
         return self._wrong
 
     def rest_faults(self, state: int) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ import time
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import filterfalse, islice
 from typing import Final, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from probate_conformance.exploring.walking import SETTLE, Choice, Taken
@@ -126,46 +127,59 @@ class Searched(Generic[S]):
 class _Steps:
     """The steps from states that settle, by the number of the state; filled in the order of the states."""
 
-    __slots__ = ("ends", "to")
+    __slots__ = ("ends", "sources", "to")
 
     def __init__(self) -> None:
+        self.sources = array("I")
         self.to = array("I")
         self.ends = array("I", [0])
+
+    def add(self, source: int, to: Iterable[int]) -> None:
+        """Add the steps from a state."""
+        self.sources.append(source)
+        self.to.extend(to)
+        self.ends.append(len(self.to))
 
     def turning(self, states: int) -> int | None:
         """Give the first state from which steps lead back to itself; none if there is none.
 
-        What nothing leads to any more is on no circle, nor is what leads nowhere any more; what is left after all such
-        have been taken away, again and again, is on a circle or on a way from one to another.
+        What nothing leads to any more is on no circle, nor is what leads nowhere; what is left after all such have been
+        taken away, again and again, is on a circle or on a way from one to another.
+
+        :param states: how many states there are
         """
-        ends, to = self.ends, self.to
+        sources, to = self.sources, self.to
         incoming = array("I", bytes(4 * states))
+        places = array("I", bytes(4 * states))
+        for place, source in enumerate(sources, 1):
+            places[source] = place
         for target in to:
             incoming[target] += 1
-        free = [state for state in range(len(ends) - 1) if not incoming[state]]
-        left = len(ends) - 1 - len(free)
+        free = [source for source in sources if not incoming[source]]
+        left = len(sources) - len(free)
         while free:
-            state = free.pop()
-            for place in range(ends[state], ends[state + 1]):
-                target = to[place]
+            for target in self._from(places[free.pop()]):
                 incoming[target] -= 1
-                if not incoming[target]:
+                if not incoming[target] and places[target]:
                     free.append(target)
                     left -= 1
-        return None if not left else self._first_on_circle([state for state in range(states) if incoming[state]])
+        return None if not left else self._first_on_circle(places, [state for state in sources if incoming[state]])
 
-    def _first_on_circle(self, left: Sequence[int]) -> int:
+    def _from(self, place: int) -> Sequence[int]:
+        """Give what the ``place``-th source leads to, counted from 1; nothing for 0."""
+        return self.to[self.ends[place - 1] : self.ends[place]] if place else ()
+
+    def _first_on_circle(self, places: Sequence[int], left: Sequence[int]) -> int:
         for start in left:
             seen: set[int] = set()
             ahead = [start]
             while ahead:
-                state = ahead.pop()
-                for place in range(self.ends[state], self.ends[state + 1]):
-                    if self.to[place] == start:
+                for target in self._from(places[ahead.pop()]):
+                    if target == start:
                         return start
-                    if self.to[place] not in seen:
-                        seen.add(self.to[place])
-                        ahead.append(self.to[place])
+                    if target not in seen:
+                        seen.add(target)
+                        ahead.append(target)
         raise AssertionError("what is left has a circle")
 
 
@@ -189,45 +203,45 @@ def search(
     steps = _Steps()
     settle = space.choices.index(SETTLE)
     first = (*space.faults(space.start), *space.rest_faults(space.start))
-    searched.findings += (Finding(fault, ()) for fault in first)
+    found = searched.findings
+    found += (Finding(fault, ()) for fault in first)
     rested = {space.start}
     # What is asked for each state is called by a short name here: it makes a tenth of the time.
     successors, faults, shown = space.successors, space.faults, space.shown
-    found, parents, ends = searched.findings, searched.parents, steps.ends
-    transitions = 0
-    for number, state in enumerate(order):
-        if not number % _LOOK:
-            searched.expanded, searched.transitions, searched.seconds = number, transitions, time.monotonic() - began
-            if progress is not None:
-                progress(searched)
-            searched.limit = limits.reached(len(order), began)
-        if len(found) >= most or searched.limit is not None:
-            searched.expanded = number
+    is_known, parents = states.__contains__, searched.parents
+    unexpanded = enumerate(order)
+    transitions = number = 0
+    while number < len(order) and len(found) < most:
+        searched.expanded, searched.transitions, searched.seconds = number, transitions, time.monotonic() - began
+        if progress is not None:
+            progress(searched)
+        searched.limit = limits.reached(len(order), began)
+        if searched.limit is not None:
             break
-        following, ahead = successors(state)
-        transitions += len(following)
-        for after in [after for after in following if after not in states]:
-            if after in states:  # it came twice
-                continue
-            target = states[after] = len(order)
-            order.append(after)
-            parents.append(number)
-            for fault in faults(after):
-                found.append(Finding(fault, searched.path(target)))
-        if ahead == "rest":
-            if (after := following[-1]) not in rested:
-                rested.add(after)
-                for fault in space.rest_faults(after):
-                    found.append(Finding(fault, (*searched.path(number), settle)))
-        elif ahead == "steps":
-            steps.to.extend([states[after] for after in following])
-        ends.append(len(steps.to))
-        for choice, taken in shown():
-            for fault in space.judged(taken):
-                found.append(Finding(fault, (*searched.path(number), choice)))
-    else:
-        searched.expanded = len(order)
-    searched.transitions, searched.rests = transitions, len(rested)
+        for number, state in islice(unexpanded, _LOOK):
+            following, ahead = successors(state)
+            transitions += len(following)
+            # Lazily: one that comes twice is known the second time.
+            for after in filterfalse(is_known, following):
+                target = states[after] = len(order)
+                order.append(after)
+                parents.append(number)
+                for fault in faults(after):
+                    found.append(Finding(fault, searched.path(target)))
+            if ahead == "rest":
+                if (after := following[-1]) not in rested:
+                    rested.add(after)
+                    for fault in space.rest_faults(after):
+                        found.append(Finding(fault, (*searched.path(number), settle)))
+            elif ahead == "steps":
+                steps.add(number, [states[after] for after in following])
+            for choice, taken in shown():
+                for fault in space.judged(taken):
+                    found.append(Finding(fault, (*searched.path(number), choice)))
+            if len(found) >= most:
+                break
+        number += 1
+    searched.expanded, searched.transitions, searched.rests = number, transitions, len(rested)
     if searched.limit is None and len(found) < most and (turning := steps.turning(len(order))) is not None:
         found.append(Finding(ENDLESS, searched.path(turning)))
     searched.seconds = time.monotonic() - began
