@@ -1,12 +1,13 @@
 """What is left when clients and agents go away, in order or not: nothing, after a thousand rounds.
 
 Most rounds have the bridge in this process, where its registries can be counted, and real commands behind it. Each
-command leaves one process in its group that outlives whoever started it, and one that traps TERM; each round has one
-that runs. A seeded choice says how far a round gets beside that, whether it is cancelled, and how it ends: the client
-ends its output, is simply gone, closes the session, or the bridge is closed around it.
+command leaves two processes in its group that outlive whoever started them, one that traps TERM, and one that has left
+the group for a session of its own; each round has one that runs. A seeded choice says how far a round gets beside that,
+whether it is cancelled, and how it ends: the client ends its output, is simply gone, closes the session, or the bridge
+is closed around it.
 
 In the others a parent drives ``probate acp`` as a subagent, and one of the two crashes: the agent is killed, or the
-caller is cancelled. There a third process has left the group for a session of its own.
+caller is cancelled.
 """
 
 from __future__ import annotations
@@ -52,9 +53,11 @@ GRACE: Final = 0.02
 DYING_SECONDS: Final = 5
 VARIABLE: Final = "PROBATE_BENCH"
 
-STAYS: Final = "(sleep 300 & sleep 301 &); (trap '' TERM; while :; do sleep 5; done) & echo > {fifo}; sleep 302"
-"""Two whose parent has gone, one that traps TERM, and the command itself."""
-LEAVES: Final = "setsid sh -c 'echo > {fifo}2; exec sleep 303' & read up < {fifo}2; " + STAYS
+COMMAND: Final = (
+    "setsid sh -c 'echo > {fifo}2; exec sleep 303' & read up < {fifo}2; "
+    "(sleep 300 & sleep 301 &); (trap '' TERM; while :; do sleep 5; done) & echo > {fifo}; sleep 302"
+)
+"""One that has left the group, two whose parent has gone, one that traps TERM, and the command itself."""
 
 HOW_FAR: Final = ("connected", "asked for a session", "has a session", "prompted", "runs a tool")
 ENDS: Final = ("ends its output", "is gone", "closes the session", "the bridge closes")
@@ -147,9 +150,9 @@ async def rounds(seed: int, count: int, folder: Path) -> Counts:
     for number in range(count):
         choice = random.Random(f"{seed} {number}")
         fifo = _Fifo(folder, number)
-        runtime = Runtime(ScriptedModel(_script(STAYS.format(fifo=fifo.path))), report=_ignore)
+        runtime = Runtime(ScriptedModel(_script(COMMAND.format(fifo=fifo.path))), report=_ignore)
         permissions = Permissions()
-        async with runtime, Executor(overlay={VARIABLE: mark}, grace=GRACE, report=_ignore) as executor:
+        async with runtime, Executor(overlay={VARIABLE: mark}, mark=mark, grace=GRACE, report=_ignore) as executor:
             give_tools(runtime, executor, permissions, PermissionPolicy.ALLOW)
             bridge = Bridge(runtime, report=_ignore)
             async with _connected(bridge) as client:
@@ -247,7 +250,7 @@ async def crashes(seed: int, count: int, folder: Path, loop: str) -> Counts:
         choice = random.Random(f"{seed} crash {number}")
         fifo = _Fifo(folder, number)
         config = folder / "agent.toml"
-        command = json.dumps(LEAVES.format(fifo=fifo.path))
+        command = json.dumps(COMMAND.format(fifo=fifo.path))
         config.write_text(
             f'tools = true\npermission = "allow"\ngrace = {GRACE}\n[model]\nkind = "scripted"\n'
             f'[[model.replies]]\ntext = "Hm"\ntools = [{{name = "bash", arguments = {{command = {command}}}}}]\n'

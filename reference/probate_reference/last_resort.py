@@ -13,8 +13,9 @@ from collections.abc import Callable
 from typing import Final
 
 from .processes import kill_marked
+from .tasks.executor import MARK
 
-__all__ = ("GAVE_UP", "MARK", "STATED_SECONDS", "limit_end")
+__all__ = ("GAVE_UP", "STATED_SECONDS", "limit_end")
 
 STATED_SECONDS: Final = 10.0
 """Within how many seconds after the end has begun the process is gone, whatever happens."""
@@ -22,14 +23,11 @@ STATED_SECONDS: Final = 10.0
 GAVE_UP: Final = 70
 """The exit code of a process that could not end in order."""
 
-MARK: Final = "PROBATE_SERVER"
-"""The variable by which the commands of one process can be told."""
-
 
 def limit_end(mark: str, say: Callable[[str], object]) -> None:
     """Let the process be gone within the stated time from now on.
 
-    :param mark: the value of :data:`MARK` in the environment of what the tools have started
+    :param mark: that of the executor
     :param say: takes what there is to say if it comes to that
     """
 

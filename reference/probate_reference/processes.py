@@ -14,13 +14,14 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from anyio import CapacityLimiter, to_thread, wait_readable
 
-__all__ = ("kill_marked", "leader_ended", "marked")
+__all__ = ("kill_marked", "leader_ended", "mark_for", "marked")
 
 MAX_PASSES: Final = 1_000
 """How often we look again: somebody who forks faster than that cannot be ended by looking."""
@@ -38,6 +39,11 @@ async def leader_ended(process: int) -> None:
         await wait_readable(descriptor)
     finally:
         os.close(descriptor)
+
+
+def mark_for(ambient: Mapping[str, str], name: str, value: str) -> str | None:
+    """Return what a variable is to hold so that what finds it there is marked, beside what has marked us."""
+    return ":".join(mark for mark in (ambient.get(name), value) if mark) or None
 
 
 def marked(name: str, value: str) -> list[int]:

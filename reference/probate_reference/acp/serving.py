@@ -25,7 +25,7 @@ from anyio import create_task_group, open_signal_receiver
 
 from probate_reference.events import AgentError
 from probate_reference.jsonrpc import DescriptorReceiveStream, DescriptorSendStream
-from probate_reference.last_resort import MARK, limit_end
+from probate_reference.last_resort import limit_end
 from probate_reference.live import Live
 from probate_reference.models import EchoModel, ScriptedModel
 from probate_reference.permissions import Permissions
@@ -117,7 +117,7 @@ async def serve(
     async with runtime, AsyncExitStack() as stack:
         if config.tools:
             executor = await stack.enter_async_context(
-                Executor(overlay=overlay(config, mark), grace=config.grace, report=report)
+                Executor(overlay=overlay(config), mark=mark, grace=config.grace, report=report)
             )
             give_tools(runtime, executor, permissions, config.permission)
         asks = config.permission is PermissionPolicy.ASK
@@ -131,9 +131,9 @@ async def serve(
             tasks.cancel_scope.cancel()
 
 
-def overlay(config: Config, mark: str) -> dict[str, str | None]:
+def overlay(config: Config) -> dict[str, str | None]:
     """Say what commands find in their environment besides what they inherit: never the key, whatever its name is."""
-    laid = {**DISPLAY, MARK: mark or None}
+    laid = dict(DISPLAY)
     if isinstance(config.model, OpenAICompatible) and config.model.key_variable is not None:
         laid[config.model.key_variable] = None
     return laid

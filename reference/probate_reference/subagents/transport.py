@@ -25,7 +25,7 @@ from anyio import CancelScope, create_task_group
 from probate_reference.calls import Call
 from probate_reference.environment import child_environment
 from probate_reference.jsonrpc import DescriptorReceiveStream, DescriptorSendStream
-from probate_reference.processes import kill_marked, leader_ended
+from probate_reference.processes import kill_marked, leader_ended, mark_for
 
 if TYPE_CHECKING:
     from anyio.abc import ByteReceiveStream, ByteSendStream
@@ -159,8 +159,7 @@ class ProcessChild:
 
 def environment_of(command: Command, ambient: Mapping[str, str]) -> dict[str, str]:
     """Return what a command finds in its environment: what it inherits, what is configured, and its mark."""
-    marks = [mark for mark in (ambient.get(MARK), command.mark) if mark]
-    return child_environment(ambient, {**command.overlay, MARK: ":".join(marks) or None})
+    return child_environment(ambient, {**command.overlay, MARK: mark_for(ambient, MARK, command.mark)})
 
 
 def spawn_process(command: Command, ambient: Mapping[str, str] | None = None) -> ProcessChild:

@@ -15,6 +15,9 @@ To dispose the executor is to end every process. From the first moment there is 
 whoever asks, and no listener: what ends now is nobody's news. The call returns when every process is
 gone. The executor may be loaded again at once, while the old processes still end; an id is never used
 again.
+
+A process is ended with its group. What has left that is nobody's, and no task waits for it. Whoever wants
+nothing of it left when the executor has been left for good gives the executor a mark.
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ from anyio.lowlevel import checkpoint
 
 from probate_reference.calls import Call, returned
 from probate_reference.environment import child_environment
+from probate_reference.processes import kill_marked, mark_for
 from probate_reference.refusals import Aborted
 from probate_reference.reports import Report, contained, log_report
 
@@ -56,10 +60,13 @@ from .specs import (
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
-__all__ = ("DISPLAY", "Executor", "ExecutorStatistics")
+__all__ = ("DISPLAY", "MARK", "Executor", "ExecutorStatistics")
 
 DISPLAY: Final[Mapping[str, str | None]] = {"NO_COLOR": "1", "TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat"}
 """What a command is told of its display by default: that there is none."""
+
+MARK: Final = "PROBATE_EXECUTOR"
+"""The variable by which the commands of an executor, and what they start, can be told: the marks of those around it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +159,8 @@ class Executor:
     :param shell: what reads the command lines
     :param workdir: where commands run that say nothing else; the directory of this process if ``None``
     :param overlay: what a command finds in its environment besides what it inherits; ``None`` removes a name
+    :param mark: a word of its own that commands find in the variable :data:`MARK`; what still has it there when the
+        executor has been left is killed, wherever it is. Without it there is no such variable
     :param timeout: seconds for a foreground run that says nothing else
     :param most_timeout: the most that a request may ask for
     :param grace: seconds between the two ways to end a process, to ask and to make it
@@ -167,6 +176,7 @@ class Executor:
         shell: str | None = None,
         workdir: str | Path | None = None,
         overlay: Mapping[str, str | None] = DISPLAY,
+        mark: str = "",
         timeout: float = 120.0,
         most_timeout: float = 600.0,
         grace: float = 2.0,
@@ -178,6 +188,7 @@ class Executor:
         self._shell = shell or shutil.which("bash") or "/bin/sh"
         self._workdir = Path(workdir) if workdir is not None else Path.cwd()
         self._overlay = dict(overlay)
+        self._mark = mark
         self._timeout = timeout
         self._most_timeout = most_timeout
         self._grace = grace
@@ -290,6 +301,8 @@ class Executor:
             return await task_group.__aexit__(exc_type, exc_value, traceback)
         finally:
             self._task_group = None
+            if self._mark:
+                kill_marked(MARK, self._mark)
 
     # Commands.
 
@@ -440,7 +453,8 @@ class Executor:
         return Stream(self._keep, self._spill, path), Stream(self._keep, self._spill, path)
 
     def _spawn(self, entry: _Entry, spec: Spec) -> Process:
-        environment = child_environment(os.environ, self._overlay)
+        overlay = {**self._overlay, MARK: mark_for(os.environ, MARK, self._mark)} if self._mark else self._overlay
+        environment = child_environment(os.environ, overlay)
         argv = [self._shell, "-c", spec.command]
         entry.process = Process(argv, spec.workdir, environment, entry.streams, self._grace, self._clock)
         return entry.process

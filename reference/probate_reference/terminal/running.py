@@ -154,7 +154,7 @@ async def _hold(
     agents = ConfiguredAgents(config.agents, failed=failed)
     async with runtime, AsyncExitStack() as stack:
         if config.tools:
-            executor = Executor(overlay=overlay(config, around.mark), grace=config.grace, report=report)
+            executor = Executor(overlay=overlay(config), mark=around.mark, grace=config.grace, report=report)
             give_tools(runtime, await stack.enter_async_context(executor), permissions, config.permission)
         if config.permission is PermissionPolicy.ASK:
             permissions.add(talk.permission)

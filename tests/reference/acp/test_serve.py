@@ -107,7 +107,7 @@ async def test_a_person_s_day(tmp_path: Path) -> None:
     ("policy", "status"), [(PermissionPolicy.ALLOW, "completed"), (PermissionPolicy.DENY, "failed")]
 )
 async def test_a_policy_decides_without_asking(tmp_path: Path, policy: PermissionPolicy, status: str) -> None:
-    call = ToolCall("bash", '{"command": "printenv PROBATE_SERVER > mark", "workdir": "inner"}')
+    call = ToolCall("bash", '{"command": "printenv PROBATE_EXECUTOR > mark", "workdir": "inner"}')
     (tmp_path / "inner").mkdir()
     model = Scripted((ScriptedReply(Reply("", (call,))),))
     async with served(Config(model, None, True, policy)) as (client, _said):

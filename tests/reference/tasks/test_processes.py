@@ -148,6 +148,16 @@ async def test_a_process_that_left_the_group_keeps_nobody_waiting(pipe: MakePipe
         await watched.gone()
 
 
+async def test_with_a_mark_nothing_is_left_when_the_executor_has_been_left(pipe: MakePipe) -> None:
+    said = pipe("said")
+    script = f"echo $$ >{said.path}; exec sleep 300"
+    async with Executor(shell=SHELL, mark="ours", clock=StandingClock()) as executor:
+        task = start(executor, f"setsid {SHELL} -c {_quoted(script)} & cat {said.path}; exit 0")
+        await task.done
+        watched = Watched(int(executor.read(task.id).stdout))
+    await watched.gone()
+
+
 async def test_a_cancelled_executor_kills_at_once_and_leaves_nothing(pipe: MakePipe) -> None:
     said, told = pipe("said"), pipe("told")
     watched: list[Watched] = []
