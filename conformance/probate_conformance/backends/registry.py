@@ -78,6 +78,11 @@ BUILT_IN: Final[Mapping[str, BuiltIn]] = MappingProxyType(
         "reference-trio": BuiltIn(
             "the reference on trio, under a seeded run queue", lambda _: ReferenceBackend("trio")
         ),
+        "reference-processes": BuiltIn(
+            "the reference on asyncio, where the programs of subagents are processes",
+            lambda _: ReferenceBackend("asyncio", processes=True),
+        ),
+        "reference-processes-trio": BuiltIn("the same on trio", lambda _: ReferenceBackend("trio", processes=True)),
         "model": BuiltIn("the model itself, which the kit must always accept", lambda _: ModelBackend()),
         "model-2026-08": BuiltIn(
             "the model, following edition 2026-08 whatever it is asked for", lambda _: ModelBackend(EDITION_2026_08)

@@ -16,6 +16,7 @@ from anyio.abc import TaskGroup
 
 from probate_conformance.backends.reference.bridge import BridgeSubject
 from probate_conformance.backends.reference.fibers import FiberSubject
+from probate_conformance.backends.reference.puppets import ProcessSubject
 from probate_conformance.backends.reference.sessions import SessionsSubject
 from probate_conformance.backends.reference.subagents import SubagentSubject
 from probate_conformance.backends.reference.subject import Subject
@@ -41,12 +42,20 @@ SUBJECTS: Final[Mapping[str, type[Subject]]] = MappingProxyType(
 """By profile, what carries out its items."""
 
 
-class ReferenceBackend:
-    """The reference on one of the two loops."""
+PROCESSES: Final[Mapping[str, type[Subject]]] = MappingProxyType({"subagents": ProcessSubject})
+"""The same where somebody's programs are processes and not in memory, which takes ten times as long."""
 
-    def __init__(self, loop: Literal["asyncio", "trio"] = "asyncio") -> None:
-        name = "reference" if loop == "asyncio" else "reference-trio"
-        self.manifest = Manifest(name=name, version="1", language="python", profiles=tuple(SUBJECTS))
+
+class ReferenceBackend:
+    """The reference on one of the two loops.
+
+    :param processes: whether somebody's programs are to be processes; then only where there are any
+    """
+
+    def __init__(self, loop: Literal["asyncio", "trio"] = "asyncio", *, processes: bool = False) -> None:
+        name = "-".join(["reference", *["processes"] * processes, *["trio"] * (loop == "trio")])
+        self._subjects = PROCESSES if processes else SUBJECTS
+        self.manifest = Manifest(name=name, version="1", language="python", profiles=tuple(self._subjects))
         self._loop = loop
 
     def __enter__(self) -> Self:
@@ -63,7 +72,7 @@ class ReferenceBackend:
 
         async def main(host: Host) -> None:
             async with create_task_group() as group:
-                results.append(await _Conversing(host, group).converse(conversation))
+                results.append(await _Conversing(host, group, self._subjects).converse(conversation))
 
         HOSTS[self._loop]().run(main)
         return results[0]
@@ -102,9 +111,10 @@ class _World:
 class _Conversing:
     """The driver: it lives in the loop and is the only task that the kit itself runs there."""
 
-    def __init__(self, host: Host, group: TaskGroup) -> None:
+    def __init__(self, host: Host, group: TaskGroup, subjects: Mapping[str, type[Subject]]) -> None:
         self._host = host
         self._group = group
+        self._subjects = subjects
         self._world: _World | None = None
 
     async def converse(self, conversation: Conversation[T]) -> T:
@@ -127,7 +137,7 @@ class _Conversing:
             case Open():
                 await self._close()
                 self._host.schedule(command.schedule)
-                self._world = world = _World(SUBJECTS[command.profile](command.world))
+                self._world = world = _World(self._subjects[command.profile](command.world))
                 self._group.start_soon(world.live)
                 await self._quiet(world)
                 return Opened()

@@ -49,7 +49,7 @@ class Pipes:
     def __init__(self) -> None:
         self._directory = Path(tempfile.mkdtemp(prefix="probate-"))
         self._answer = self._directory / "answer"
-        self._answers = _opened(self._answer)
+        self._answers = opened(self._answer)
         self._open = [self._answers]
         self._made = 0
 
@@ -57,7 +57,7 @@ class Pipes:
         """Give the command line of one more process, and what it is told through."""
         self._made += 1
         path = self._directory / str(self._made)
-        told = _opened(path)
+        told = opened(path)
         self._open.append(told)
         return _SCRIPT.format(told=shlex.quote(str(path)), answer=shlex.quote(str(self._answer))), told
 
@@ -66,7 +66,7 @@ class Pipes:
 
         :raises BackendBroke: if it never does
         """
-        if not _readable(self._answers):
+        if not readable(self._answers):
             raise BackendBroke("the process of a task does not answer")
         os.read(self._answers, 1)
 
@@ -120,7 +120,7 @@ class Process:
         :raises BackendBroke: if it stays
         """
         self.over = True
-        if self._gone is not None and not _readable(self._gone):
+        if self._gone is not None and not readable(self._gone):
             raise BackendBroke("the process of a task that is to end does not end")
 
     def close(self) -> None:
@@ -133,13 +133,14 @@ class Process:
         os.write(self._told, f"{words}\n".encode())
 
 
-def _opened(path: Path) -> int:
+def opened(path: Path) -> int:
     """Make a pipe with a name, and open it at both ends, so that neither side ever waits for the other to open it."""
     os.mkfifo(path)
     return os.open(path, os.O_RDWR | os.O_CLOEXEC)
 
 
-def _readable(descriptor: int) -> bool:
+def readable(descriptor: int) -> bool:
+    """Wait until there is something to read; false if nothing comes, which is a defect and not a slow machine."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     return bool(poll.poll(_PATIENCE))

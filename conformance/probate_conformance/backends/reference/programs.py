@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import signal
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import anyio
 from anyio import BrokenResourceError, ClosedResourceError
-from anyio.abc import ByteSendStream
+from anyio.abc import ByteReceiveStream, ByteSendStream
 from anyio.lowlevel import checkpoint
 
 from probate_conformance.backends.reference.gates import Gates
@@ -58,10 +59,10 @@ _KINDS: Final = {
 _SIGNALS: Final = {signal.SIGTERM: "term", signal.SIGKILL: "kill"}
 
 
-class In(ByteSendStream):
-    """What is written to a program, which hears each line when it is written."""
+class _Input(ByteSendStream):
+    """What is written to a program in memory, which hears each line when it is written."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: MemoryProgram) -> None:
         self._program = program
         self._closed = False
 
@@ -82,8 +83,8 @@ class In(ByteSendStream):
             self._program.hear_end()
 
 
-class Program:
-    """One program; a child of :class:`~probate_reference.subagents.AcpProvider`.
+class Program(ABC):
+    """One program; a child of :class:`~probate_reference.subagents.AcpProvider`, wherever it runs.
 
     :param tell: records what it hears, ``gone`` when it has gone
     :param settle: settles what it has asked
@@ -99,9 +100,8 @@ class Program:
         begin: Callable[..., bool],
     ) -> None:
         self.label = label
-        self.receive = Pipe()
-        self.send = In(self)
-        self.exited: Call[None] = Call()
+        self.gone = False
+        """Whether it has ended."""
         self.works = False
         """Whether it is about to answer its prompt."""
         self._gates = gates
@@ -113,16 +113,30 @@ class Program:
         self._questions: dict[str, tuple[Label, Sequence[Option]]] = {}
         self._over: anyio.Event | None = None
 
-    @property
-    def gone(self) -> bool:
-        """Whether it has ended."""
-        return self.exited.done
-
     # As the reference sees it.
 
+    @property
+    @abstractmethod
+    def receive(self) -> ByteReceiveStream:
+        """What it says."""
+
+    @property
+    @abstractmethod
+    def send(self) -> ByteSendStream:
+        """What it hears."""
+
+    @property
+    @abstractmethod
+    def exited(self) -> Call[None]:
+        """A call that returns when it has gone."""
+
+    @abstractmethod
     async def watch(self) -> None:
-        """See when it goes: that is seen by itself."""
-        await anyio.sleep_forever()
+        """See when it goes."""
+
+    @abstractmethod
+    def clear(self) -> str:
+        """Leave nothing behind."""
 
     def signal(self, number: signal.Signals) -> None:
         """Hear a signal; TERM is heeded as the gate says, KILL always."""
@@ -133,10 +147,6 @@ class Program:
             self.go()
         else:
             self._term._fire(AbortCause.DISPOSED)
-
-    def clear(self) -> str:
-        """Leave nothing behind: it has started nothing."""
-        return "gone"
 
     async def sleep(self) -> None:
         """Let the time pass that it has to go, when the trace says so."""
@@ -161,7 +171,7 @@ class Program:
         content = {"type": of, "text": text, "data": "", "mimeType": "image/png"}
         update = {"sessionUpdate": kind, "content": content, "toolCallId": "t"}
         params = {"sessionId": _SESSION, "update": update}
-        self.receive.write({"jsonrpc": "2.0", "method": "session/update", "params": params})
+        self._write({"jsonrpc": "2.0", "method": "session/update", "params": params})
 
     def ask(self, label: Label, options: Sequence[Option]) -> None:
         """Ask for permission."""
@@ -169,7 +179,7 @@ class Program:
         offered = [{"optionId": f"o{n}", "name": o, "kind": o.replace("-", "_")} for n, o in enumerate(options)]
         params = {"sessionId": _SESSION, "toolCall": {"toolCallId": "t"}, "options": offered}
         message = {"jsonrpc": "2.0", "id": label, "method": "session/request_permission", "params": params}
-        self.receive.write(message)
+        self._write(message)
 
     # What it hears.
 
@@ -204,9 +214,9 @@ class Program:
         if outcome == DIES:
             self.go()
         elif outcome == ERROR:
-            self.receive.write({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": "scripted"}})
+            self._write({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": "scripted"}})
         else:
-            self.receive.write({"jsonrpc": "2.0", "id": id, "result": _result(method, outcome)})
+            self._write({"jsonrpc": "2.0", "id": id, "result": _result(method, outcome)})
 
     def hear_end(self) -> None:
         """Hear the end of its input: it goes, at its gate."""
@@ -223,13 +233,70 @@ class Program:
         """End."""
         if self.gone:
             return
+        self.gone = True
         self.works = False
         self._tell("gone")
-        self.receive.end()
-        self.exited._return(None)
+        self._leave()
         for label, _ in self._questions.values():
             self._settle(label, Raised(code(Refusal.CONNECTION_CLOSED)))
         self._questions.clear()
+
+    # Where it runs.
+
+    @abstractmethod
+    def _write(self, message: object) -> None:
+        """Say something, which is there to be read when this returns."""
+
+    @abstractmethod
+    def _leave(self) -> None:
+        """Be gone, as far as the reference can see."""
+
+
+class MemoryProgram(Program):
+    """One program in memory, which hears what is written to it at once."""
+
+    def __init__(
+        self,
+        label: Label,
+        gates: Gates,
+        tell: Callable[[str], object],
+        settle: Callable[[Label, Settlement], object],
+        begin: Callable[..., bool],
+    ) -> None:
+        super().__init__(label, gates, tell, settle, begin)
+        self._output = Pipe()
+        self._input = _Input(self)
+        self._exited: Call[None] = Call()
+
+    @property
+    def receive(self) -> Pipe:
+        """What it says."""
+        return self._output
+
+    @property
+    def send(self) -> ByteSendStream:
+        """What it hears."""
+        return self._input
+
+    @property
+    def exited(self) -> Call[None]:
+        """A call that returns when it has gone."""
+        return self._exited
+
+    async def watch(self) -> None:
+        """See when it goes: that is seen by itself."""
+        await anyio.sleep_forever()
+
+    def clear(self) -> str:
+        """Leave nothing behind: it has started nothing."""
+        return "gone"
+
+    def _write(self, message: object) -> None:
+        self._output.write(message)
+
+    def _leave(self) -> None:
+        self._output.end()
+        self._exited._return(None)
 
 
 def _result(method: str, outcome: GateOutcome) -> Mapping[str, object]:

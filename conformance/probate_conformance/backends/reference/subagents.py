@@ -7,15 +7,16 @@ process, ids are minted from the labels. Which run a task belongs to, the task k
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, Final
 
 import anyio
 
 import probate_reference as reference
-from probate_conformance.backends.reference.programs import Program
+from probate_conformance.backends.reference.programs import MemoryProgram, Program
 from probate_conformance.backends.reference.subject import Listener, Subject, ignore
 from probate_conformance.backends.reference.translation import code_of
 from probate_model.alphabet.events import Raised, Returned, Settlement
@@ -176,19 +177,23 @@ class SubagentSubject(Subject):
         if command.arguments == (RunProvider.MISSING,):
             raise FileNotFoundError("there is no such program")
         label = _starting.get()
-
-        def tell(what: str) -> None:
-            if what == "gone":
-                self.events.append(ChildGone(label))
-            else:
-                self.events.append(ChildHears(label, what))
-
-        program = self._programs[label] = Program(label, self.gates, tell, self._settled, self._beside)
-        found = environment_of(command, dict(AMBIENT))
-        environment = tuple(sorted(f"{name}={value}" for name, value in found.items() if name != MARK))
+        program, environment = self._started(label, command, partial(self._hears, label))
+        self._programs[label] = program
         folder = "" if command.folder == os.getcwd() else command.folder
-        self.events.append(ChildSpawned(label, folder, environment))
+        found = tuple(sorted(entry for entry in environment if not entry.startswith(f"{MARK}=")))
+        self.events.append(ChildSpawned(label, folder, found))
         return program
+
+    def _started(
+        self, label: Label, command: product.Command, tell: Callable[[str], None]
+    ) -> tuple[Program, Iterable[str]]:
+        """Start the program of a run; gives what it finds in its environment, too."""
+        found = environment_of(command, dict(AMBIENT))
+        program = MemoryProgram(label, self.gates, tell, self._settled, self._beside)
+        return program, [f"{name}={value}" for name, value in found.items()]
+
+    def _hears(self, label: Label, what: str) -> None:
+        self.events.append(ChildGone(label) if what == "gone" else ChildHears(label, what))
 
     def _beside(self, function: Callable[..., Coroutine[Any, Any, None]], *arguments: object) -> bool:
         if self._calls is None:

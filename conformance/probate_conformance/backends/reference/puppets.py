@@ -1,0 +1,239 @@
+"""Programs in processes of their own, for profile ``subagents``: real pipes, real signals, real ends.
+
+What a program does is decided here, as for those in memory; what it hears and says goes through a process that does as
+it is told, see :mod:`.puppet`. The reference starts it, writes to it, ends its input, signals it and sees it go as it
+would with anybody's program.
+
+Nothing waits for time to pass. What was written to a process is on its way until the process has passed it on, so
+nothing is at rest before that; the same holds for a signal, and for a process that was told to go until it is gone.
+What a process was told to say is there to be read when it has acknowledged that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from signal import SIGKILL, SIGTERM, Signals
+from tempfile import TemporaryDirectory
+
+from anyio import CancelScope, wait_readable
+from anyio.abc import ByteReceiveStream, ByteSendStream
+
+from probate_conformance.backends.reference.gates import Gates
+from probate_conformance.backends.reference.processes import opened, readable
+from probate_conformance.backends.reference.programs import Program
+from probate_conformance.backends.reference.subagents import SubagentSubject
+from probate_conformance.errors import BackendBroke
+from probate_model.alphabet.events import Settlement
+from probate_model.alphabet.items import WorldSpec
+from probate_model.alphabet.names import Label
+from probate_model.alphabet.subagents import AMBIENT
+from probate_reference import Call
+from probate_reference.subagents.transport import Command, ProcessChild, spawn_process
+
+_PUPPET = Path(__file__).with_name("puppet.py")
+
+
+class ProcessProgram(Program):
+    """One program in a process of its own; see :class:`Program`.
+
+    :param command: what the reference would start
+    :param folder: where its pipes are, which no other program may share
+    """
+
+    def __init__(
+        self,
+        label: Label,
+        gates: Gates,
+        tell: Callable[[str], object],
+        settle: Callable[[Label, Settlement], object],
+        begin: Callable[..., bool],
+        command: Command,
+        folder: Path,
+    ) -> None:
+        super().__init__(label, gates, tell, settle, begin)
+        folder.mkdir()
+        paths = [folder / name for name in ("told", "heard", "said")]
+        self._told, self._heard, self._said = self._descriptors = [opened(path) for path in paths]
+        arguments = (sys.executable, "-I", "-S", str(_PUPPET), *map(str, paths))
+        command = replace(command, arguments=arguments, folder=str(folder))
+        self._child: ProcessChild = spawn_process(command, dict(AMBIENT))
+        self._process = os.pidfd_open(self._child.pid)
+        self._rest = b""
+        self._coming = 0
+        """How much it was told by the reference and has not passed on."""
+        self._leaving = False
+        """Whether it was told to go and is not known to be gone."""
+        self._listening = CancelScope()
+        self._input = _Counted(self._child.send, self._count)
+        while b"\n" not in self._rest:
+            self._rest += self._read()
+        line, _, self._rest = self._rest.partition(b"\n")
+        self.environment = tuple(json.loads(line))
+        """What it has found in its environment."""
+        begin(self._listen)
+
+    # As the reference sees it.
+
+    @property
+    def receive(self) -> ByteReceiveStream:
+        """What it says."""
+        return self._child.receive
+
+    @property
+    def send(self) -> ByteSendStream:
+        """What it hears."""
+        return self._input
+
+    @property
+    def exited(self) -> Call[None]:
+        """A call that returns when its process has ended."""
+        return self._child.exited
+
+    async def watch(self) -> None:
+        """See when its process ends."""
+        await self._child.watch()
+
+    def signal(self, number: Signals) -> None:
+        """Hear a signal: TERM when its process has, and of KILL there is nothing to hear."""
+        if self.gone:
+            return
+        self._child.signal(number)
+        if number is SIGKILL:
+            super().signal(number)
+        else:
+            self._count(1)
+
+    def clear(self) -> str:
+        """Leave nothing behind."""
+        return self._child.clear()
+
+    # The process.
+
+    def wait(self) -> bool:
+        """Wait for what is on its way from the process; tell whether there was anything.
+
+        :raises BackendBroke: if it never comes
+        """
+        if not self._coming and not self._leaving:
+            return False
+        if not readable(self._process if self._leaving else self._heard):
+            raise BackendBroke("the process of a program does not do as it is told")
+        self._leaving = False
+        return True
+
+    def cut_off(self) -> None:
+        """Wait for nothing any more that it was told, since the world is being closed."""
+        self._coming = 0
+        self._listening.cancel()
+
+    def close(self) -> None:
+        """Let go of it, and see to it that it goes."""
+        self._child.signal(SIGKILL)
+        for descriptor in (*self._descriptors, self._process):
+            os.close(descriptor)
+
+    def _count(self, more: int) -> None:
+        if self._listening.cancel_called:
+            return
+        self._coming += more
+
+    def _read(self) -> bytes:
+        if not readable(self._heard):
+            raise BackendBroke("the process of a program does not begin")
+        return os.read(self._heard, 65536)
+
+    async def _listen(self) -> None:
+        with self._listening:
+            while True:
+                await wait_readable(self._heard)
+                *lines, self._rest = (self._rest + os.read(self._heard, 65536)).split(b"\n")
+                for line in lines:
+                    self._pass_on(line)
+
+    def _pass_on(self, line: bytes) -> None:
+        if self.gone:
+            return
+        self._coming -= 1
+        word, _, words = line.partition(b" ")
+        match word:
+            case b"line":
+                self.hear(json.loads(words))
+            case b"eof":
+                self.hear_end()
+            case _:
+                super().signal(SIGTERM)
+
+    def _write(self, message: object) -> None:
+        os.write(self._told, b"say " + json.dumps(message).encode() + b"\n")
+        if not readable(self._said):
+            raise BackendBroke("the process of a program does not say what it is told to")
+        os.read(self._said, 1)
+
+    def _leave(self) -> None:
+        self.cut_off()
+        os.write(self._told, b"exit\n")
+        self._leaving = True
+
+
+class ProcessSubject(SubagentSubject):
+    """A world of the reference in profile ``subagents`` whose programs are processes."""
+
+    def __init__(self, spec: WorldSpec) -> None:
+        super().__init__(spec)
+        self._processes: list[ProcessProgram] = []
+        self._folder = Path()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Run what the world consists of."""
+        with TemporaryDirectory(prefix="probate-") as folder:
+            self._folder = Path(folder)
+            try:
+                async with super().running():
+                    yield
+            finally:
+                for program in self._processes:
+                    program.close()
+
+    def stop(self) -> None:
+        """End: what does not go when it is told to is made to."""
+        super().stop()
+        for program in self._processes:
+            program.cut_off()
+
+    def wait_outside(self) -> bool:
+        """Wait for what is on its way from processes; tell whether there was anything."""
+        return any(program.wait() for program in self._processes)
+
+    def _started(self, label: Label, command: Command, tell: Callable[[str], None]) -> tuple[Program, Iterable[str]]:
+        folder = self._folder / str(len(self._processes))
+        program = ProcessProgram(label, self.gates, tell, self._settled, self._beside, command, folder)
+        self._processes.append(program)
+        return program, program.environment
+
+
+class _Counted(ByteSendStream):
+    """The input of a process, of which is known how much was written."""
+
+    def __init__(self, stream: ByteSendStream, count: Callable[[int], object]) -> None:
+        self._stream = stream
+        self._count = count
+        self._ended = False
+
+    async def send(self, item: bytes) -> None:
+        """Write."""
+        await self._stream.send(item)
+        self._count(item.count(b"\n"))
+
+    async def aclose(self) -> None:
+        """Write no more."""
+        if not self._ended:
+            self._ended = True
+            self._count(1)
+        await self._stream.aclose()
