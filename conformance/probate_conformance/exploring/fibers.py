@@ -38,7 +38,7 @@ from probate_model.alphabet.gates import FAIL, THROW, Gate, GateKind
 from probate_model.alphabet.items import BurstItem, Hold, Open, Release
 from probate_model.alphabet.names import Label, OwnerName
 from probate_model.alphabet.ops import ByOwner, Create, Dispose, Send
-from probate_model.fibers.state import Effect, Fiber, FibersRoom, Phase, Stage
+from probate_model.fibers.state import Effect, FibersRoom, Phase, Stage
 from probate_model.invariants import pending
 from probate_model.world import Returned, Teardown, World
 
@@ -152,15 +152,16 @@ def tidy(world: World) -> World:
         if gate.creation in effects:
             return effects[gate.creation].stage is not Stage.ENDED
         # An effect of a body can come again with the body.
-        return _of_body(fibers, gate.creation)
+        fiber = fibers.get(_body_of(gate.creation))
+        return fiber is not None and fiber.state is not FiberState.DISPOSED
 
     gates = tuple(state for state in world.gates if can_come(state.gate))
     return world._replace(gates=gates)
 
 
-def _of_body(fibers: dict[Label, Fiber], effect: Label) -> bool:
-    fiber = fibers.get(Label(effect.rpartition(".")[0]))
-    return fiber is not None and fiber.state is not FiberState.DISPOSED
+def _body_of(effect: Label) -> Label:
+    """Give the fiber whose body sets up an effect, by the name of the effect."""
+    return Label(effect.rpartition(".")[0])
 
 
 def remember(
@@ -172,7 +173,7 @@ def remember(
     for event in events:
         match event:
             case DisposerCalled(effect, member):
-                fiber = of.get(effect, Label(effect.rpartition(".")[0]))
+                fiber = of.get(effect, _body_of(effect))
                 before = seen.get(effect, Undoing(effect, fiber, None, None))
                 if before.runs is not None:
                     breaches.append(f"L23: member {member} of {effect} is undone before member {before.runs} has been")

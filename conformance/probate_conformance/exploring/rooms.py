@@ -100,11 +100,10 @@ class Theme(NamedTuple):
     """What is asked of a world at rest."""
 
 
-def forgetful(memory: Any, world: World, events: Sequence[Event], breaches: list[str]) -> Hashable:
+def forgetful(memory: Hashable, world: World, events: Sequence[Event], breaches: list[str]) -> Hashable:
     """Remember nothing."""
     del world, events, breaches
-    memory_stays: Hashable = memory
-    return memory_stays
+    return memory
 
 
 def free(prefix: str, used: Sequence[Label]) -> Label:

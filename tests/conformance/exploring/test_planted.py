@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,8 @@ from probate_conformance.cli import main
 from probate_conformance.cli.casefiles import write_case
 from probate_conformance.errors import Exit
 from probate_conformance.exploring.bounds import DRIFTED, FLUSH, FULL, MODEL, PLAIN, SETUP, SMALLEST, Bound
-from probate_conformance.exploring.exploration import PROPERTIES, Explored, explore
+from probate_conformance.exploring.exploration import PROPERTIES, ROOM_PROPERTIES, Explored, explore
+from probate_conformance.exploring.rooms import RoomBound
 from probate_conformance.lockstep import Verdict
 from probate_conformance.trace import load
 from probate_model import (
@@ -36,6 +36,8 @@ from probate_model.alphabet.ops import Cancel
 from probate_model.clauses import Demand, demand
 from probate_model.run import Run
 from probate_model.world import Agent, Driver, Teardown
+from tests.conformance.exploring import room_defects
+from tests.conformance.exploring.room_defects import Plant
 
 # Many runs through what other tests cover as well; tracing them would take more than twice as long.
 pytestmark = pytest.mark.no_cover
@@ -58,7 +60,6 @@ TWO = replace(BOUND, agents=2, ids=2, prompts=0, holds=0, ops=frozenset({"create
 OTHER = replace(DRIFTED, agents=1, ids=1, prompts=1, unloads=0)
 PENDING = replace(BOUND, prompts=0, gates=(SETUP,), made=(FULL,), ops=frozenset({"create", "withdraw"}))
 
-Plant = Callable[[pytest.MonkeyPatch], None]
 DUE = demand("CALL-02")
 
 
@@ -248,9 +249,9 @@ def of(explored: Explored) -> str:
     return " ".join(item.item for item in explored.faults[0].case.items)
 
 
-@pytest.mark.parametrize(("number", "plant", "bound", "shortest"), PLANTED)
+@pytest.mark.parametrize(("number", "plant", "bound", "shortest"), [*PLANTED, *room_defects.PLANTED])
 def test_a_planted_defect_is_found_by_the_shortest_way(
-    monkeypatch: pytest.MonkeyPatch, number: str, plant: Plant, bound: Bound, shortest: str
+    monkeypatch: pytest.MonkeyPatch, number: str, plant: Plant, bound: Bound | RoomBound, shortest: str
 ) -> None:
     plant(monkeypatch)
     explored = explore(bound)
@@ -262,6 +263,8 @@ def test_a_planted_defect_is_found_by_the_shortest_way(
 
 def test_every_property_has_a_defect_that_shows_it() -> None:
     assert {number for number, *_ in PLANTED} == set(PROPERTIES)
+    of_rooms = {number for numbers in ROOM_PROPERTIES.values() for number in numbers}
+    assert of_rooms <= {number for number, *_ in room_defects.PLANTED}
 
 
 @pytest.mark.parametrize("bound", [BOUND, TWO, PENDING, OTHER], ids=lambda bound: f"{bound.says()} {bound.made}")
@@ -282,13 +285,25 @@ def test_a_case_of_the_other_edition_says_so(monkeypatch: pytest.MonkeyPatch) ->
     assert explore(OTHER).faults[0].case.edition == "2026-08"
 
 
+@pytest.mark.parametrize(
+    ("plant", "bound"),
+    [
+        (queues_at_the_head, BOUND),
+        (room_defects.tells_it_twice, room_defects.OWNED),
+        (room_defects.unloads_at_once, room_defects.FIBER),
+    ],
+)
 def test_a_case_is_one_that_replay_runs(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    plant: Plant,
+    bound: Bound | RoomBound,
 ) -> None:
     with monkeypatch.context() as patch:
-        queues_at_the_head(patch)
-        fault = explore(BOUND).faults[0]
+        plant(patch)
+        fault = explore(bound).faults[0]
     path = write_case(tmp_path, "found", fault.case)
     assert load(path) == fault.case
     assert main(["replay", str(path), "--backend", "reference", "--no-color"]) == Exit.PASS
-    assert "send" in capsys.readouterr().out
+    assert fault.case.items[0].item.replace("_", " ") in capsys.readouterr().out
