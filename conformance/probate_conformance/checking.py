@@ -245,6 +245,8 @@ class Runner:
     name: str
     """By which cases call the backend."""
     view: View = field(init=False)
+    _before: tuple[Walk, list[Rehearsal]] | None = field(default=None, init=False)
+    """The last walk, and how it was rehearsed."""
 
     def __post_init__(self) -> None:
         self.view = view_of(self.manifest)
@@ -260,6 +262,9 @@ class Runner:
             if reading.flipped:
                 flipped = (*self.manifest.variations, *reading.flipped)
                 trace, rehearsals = trace.model_copy(update={"flipped": flipped}), []
+            walk = self.plan.walk(number)
+            if walk is not None and self.manifest.bursts != "no":
+                rehearsals = self._rehearsed(walk)
             examined = yield from examine(trace, self.view, rehearsals, reading)
             ran = Ran(
                 number=number,
@@ -277,9 +282,9 @@ class Runner:
                 shown=tuple(sorted(examined.shown)),
                 sought=examined.sought,
             )
-            walk = self.plan.walk(number)
             if walk is not None and trace.items:
                 ran.driven = walk.transitions[: len(examined.exchanges)]
+                self._before = walk, examined.rehearsals
             if examined.drifts:
                 yield from self._confirm_drifts(trace, examined, ran)
             elif examined.divergence is not None:
@@ -290,6 +295,17 @@ class Runner:
             error.add_note(f"checking {self.name}, seed {self.plan.seed}, trace {number}")
             raise
         return ran
+
+    def _rehearsed(self, walk: Walk) -> Sequence[Rehearsal]:
+        """Give what a walk has in common with the last one, which is all of it under another schedule."""
+        if self._before is None:
+            return []
+        before, rehearsals = self._before
+        if before is walk:
+            return rehearsals
+        pairs = enumerate(zip(before.transitions, walk.transitions, strict=False))
+        common = min(len(before.transitions), len(walk.transitions))
+        return rehearsals[: next((place for place, (one, other) in pairs if one != other), common)]
 
     def _confirm(self, trace: Trace, clause: str, ran: Ran) -> Generator[Command, Reply, None]:
         ran.clause = clause

@@ -98,6 +98,8 @@ class Examined:
     """The choices that were seen to be as the contract was read: events came that a clause of theirs calls for."""
     sought: bool = False
     """Whether an explanation was looked for."""
+    rehearsals: list[Rehearsal] = field(default_factory=list)
+    """The canonical run of each burst from where it began."""
     held: list[Expected] = field(default_factory=list)
     """What was expected of the bursts that held, and is not counted yet."""
     silent: list[Silence] = field(default_factory=list)
@@ -148,6 +150,7 @@ def examine(
             if known is None or known.start != worlds.first:
                 known = rehearse(worlds.first, burst)
             rehearsal = known
+            result.rehearsals.append(rehearsal)
             reply = yield Burst.model_construct(message="burst", items=rehearsal.sent)
             if not isinstance(reply, Quiet):
                 raise BackendBroke(f"a burst was answered by {reply.message!r}", mend="answer a burst by 'quiet'")
