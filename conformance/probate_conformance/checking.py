@@ -123,7 +123,8 @@ class Plan:
         if manifest.bursts == "no":
             changes["items"] = tuple(apart(trace.items))
             rehearsals = []
-        return trace.model_copy(update=changes), rehearsals
+        changes = {name: value for name, value in changes.items() if getattr(trace, name) != value}
+        return trace.model_copy(update=changes) if changes else trace, rehearsals
 
 
 def apart(items: tuple[Item, ...]) -> Generator[Item, None, None]:

@@ -104,6 +104,8 @@ class Examined:
     """What was expected of the bursts that held, and is not counted yet."""
     silent: list[Silence] = field(default_factory=list)
     """What was silent in them, and is not counted yet."""
+    reached: list[str] = field(default_factory=list)
+    """The marks that were come to and are not counted yet."""
 
     @property
     def steps(self) -> int:
@@ -158,8 +160,7 @@ def examine(
             result.exchanges.append(exchange)
             if reply.unknown:
                 result.unknown.update(reply.unknown)
-            if rehearsal.marks:
-                result.marks.update(rehearsal.marks)
+            result.reached += rehearsal.marks
             try:
                 advanced = _advance(worlds, rehearsal, exchange, result)
                 if isinstance(advanced, Divergence):
@@ -199,7 +200,7 @@ def _advance(worlds: Worlds, rehearsal: Rehearsal, exchange: Exchange, result: E
     if (
         not exchange.never_quiet
         and (canonical or (view is EVERYTHING and rehearsal.allows(exchange.events)))
-        and (exchange.snapshot is None or look(snapshot(rehearsal.world)) == look(exchange.snapshot))
+        and (exchange.snapshot is None or look(rehearsal.snapshot) == look(exchange.snapshot))
     ):
         _count(result, exchange, shown, rehearsal.silences)
         return Worlds.of(rehearsal.world, view)
@@ -277,5 +278,6 @@ def _counted(result: Examined) -> None:
         demanded[SETTLES_ONCE] += settled
     for silence in result.silent:
         demanded[silence.clause] += 1
-    result.held.clear()
-    result.silent.clear()
+    result.marks.update(result.reached)
+    for noted in (result.held, result.silent, result.reached):
+        noted.clear()

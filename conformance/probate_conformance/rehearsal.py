@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from probate_model.alphabet.events import Event, Settled
+from probate_model.alphabet.events import Event, Settled, Snapshot
 from probate_model.alphabet.items import BurstItem
 from probate_model.machine import Layout, Stretch, Walk
+from probate_model.registry import snapshot
 from probate_model.run import Expected, Run, Silence
 from probate_model.world import World
 
@@ -30,6 +31,8 @@ class Rehearsal:
     marks: tuple[str, ...]
     world: World
     """The world at rest."""
+    snapshot: Snapshot
+    """What is to be seen of it."""
     begun: int
     """How many of the events come from the begins."""
     begun_silences: tuple[Silence, ...]
@@ -99,6 +102,7 @@ class Rehearsing:
             silences=tuple(run.silences),
             marks=tuple(run.marks),
             world=run.world,
+            snapshot=snapshot(run.world),
             begun=begun,
             begun_silences=begun_silences,
             begun_world=begun_world,
