@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from probate_model.alphabet.events import Event, Settled, Snapshot
+from probate_model.alphabet.events import Event, Snapshot
 from probate_model.alphabet.items import BurstItem
-from probate_model.machine import Layout, Stretch, Walk
+from probate_model.machine import Stretch, Walk
+from probate_model.orders import Orders
 from probate_model.registry import snapshot
 from probate_model.run import Expected, Run, Silence
 from probate_model.world import World
@@ -40,23 +41,8 @@ class Rehearsal:
     stretches: tuple[Stretch, ...]
 
     def allows(self, events: Sequence[Event]) -> bool:
-        """Tell whether what was seen is the canonical run, but for settlements that came at another time."""
-        if len(events) != len(self.expected):
-            return False
-        layout = Layout(self.expected, self.stretches)
-        tied, free, breaks, earliest = layout.tied, layout.free, layout.breaks, layout.earliest
-        place = 0
-        left = set(free)
-        for seen in events:
-            if isinstance(seen, Settled) and seen.call in left:
-                if free[seen.call].event != seen or place not in breaks or place < earliest[seen.call]:
-                    return False
-                left.remove(seen.call)
-            elif place == len(tied) or tied[place].event != seen:
-                return False
-            else:
-                place += 1
-        return place == len(tied) and not left
+        """Tell whether what was seen is the canonical run, but for an order that makes no difference."""
+        return Orders(self.expected, self.stretches, self.world).allow(events)
 
 
 class Rehearsing:

@@ -257,7 +257,7 @@ def steps_of_others(within: World | Run) -> list[Step]:
         for room in ROOMS:
             steps += [Step("room", Inside(room.profile, what)) for what in room.steps(rooms, agents)]
     if due:
-        steps += [Step("settlement", entry) for entry in due]
+        steps += [_made(Step, ("settlement", entry)) for entry in due]
     return steps
 
 
@@ -281,7 +281,7 @@ def _can_fire(run: Run, step: Step) -> bool:
         untouched = subject not in run.touched and step.activity != "teardown"
         return untouched or step in steps_of_agents((run[subject],), run.agents)
     if isinstance(subject, Due):
-        return any(other is subject for other in run.due)
+        return subject in run.due
     if isinstance(subject, Unload):
         return any(other is subject for other in run.unloads) and owners.can_advance(run.agents, subject)
     return subject.what in _ROOM_OF[subject.profile].steps(run.rooms, run.agents)
@@ -293,7 +293,8 @@ def advance(run: Run, step: Step) -> None:
     if isinstance(subject, str):
         _ADVANCE[step.activity](run, subject)
     elif isinstance(subject, Due):
-        run.due = tuple(other for other in run.due if other is not subject)
+        place = run.due.index(subject)
+        run.due = run.due[:place] + run.due[place + 1 :]
         run.settled(subject.call, subject.outcome, demand_of(subject.clause))
     elif isinstance(subject, Unload):
         owners.advance(run, subject)
@@ -312,8 +313,17 @@ def fire(world: World, step: Step) -> Outcome:
     return run.freeze()
 
 
-Stretch: TypeAlias = tuple[int, tuple[Due, ...], Label | None]
-"""Where in the events a stretch ends, what is due then, and the call whose settlement it was; none for any other."""
+class Stretch(NamedTuple):
+    """One stretch of a settled run, as it was left."""
+
+    end: int
+    """Where in the events it ends."""
+    due: tuple[Due, ...]
+    """What is due then."""
+    listeners: tuple[Listener, ...]
+    """Who listens then."""
+    step: Step | None
+    """The step that was taken; none if it is the begins of a burst."""
 
 
 class Walk:
@@ -341,14 +351,13 @@ class Walk:
         run = self.run
         run.contained = False
         expected, touched = run.expected, run.touched
-        stretches: list[Stretch] = [(len(expected), run.due, None)]
+        stretches: list[Stretch] = [_made(Stretch, (len(expected), run.due, run.listeners, None))]
         while steps := _steps(self._asked(), run):
             touched.clear()
             for position, step in enumerate(steps):
                 if not position or _can_fire(run, step):
                     advance(run, step)
-                    subject = step.subject
-                    stretches.append((len(expected), run.due, subject.call if isinstance(subject, Due) else None))
+                    stretches.append(_made(Stretch, (len(expected), run.due, run.listeners, step)))
         _bind(run)
         touched.clear()
         return tuple(stretches)
@@ -367,33 +376,6 @@ class Walk:
         before = len(self.run.expected)
         advance(self.run, step)
         return tuple(self.run.expected[before:])
-
-
-class Layout:
-    """Where the settlements of a settled run may stand, and where not.
-
-    Nothing hears of a settlement, so a run in which one comes later is a run too, as long as it comes between two
-    stretches and not before it was due. ``tied`` are all other events; positions count those.
-    """
-
-    __slots__ = ("breaks", "earliest", "free", "tied")
-
-    def __init__(self, expected: Sequence[Expected], stretches: Iterable[Stretch]) -> None:
-        self.tied: list[Expected] = []
-        self.free: dict[Label, Expected] = {}
-        self.earliest: dict[Label, int] = {}
-        self.breaks: set[int] = set()
-        before = 0
-        for end, due, call in stretches:
-            if call is not None:
-                self.free[call] = expected[before]
-            else:
-                self.tied += expected[before:end]
-                position = len(self.tied)
-                self.breaks.add(position)
-                for entry in due:
-                    self.earliest.setdefault(entry.call, position)
-            before = end
 
 
 def settle(world: World) -> Outcome:

@@ -35,9 +35,10 @@ def owner_active(run: Run, origin: Origin) -> bool:
     """Tell whether the one on whose behalf a creation is made has not begun to end."""
     if origin.parent is not None:
         return not run[origin.parent].ending
-    return any(
-        owner.name == origin.owner and owner.active and owner.incarnation == origin.incarnation for owner in run.owners
-    )
+    for owner in run.owners:
+        if owner.name == origin.owner:
+            return owner.active and owner.incarnation == origin.incarnation
+    return False
 
 
 def why_dead(run: Run, agent: Agent) -> Refusal | None:

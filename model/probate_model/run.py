@@ -83,6 +83,9 @@ Begin = Callable[["Run", Op], bool]
 """Carries out the synchronous part of an op; false if the op is void."""
 
 
+_PASSED = {kind: Wait(default_outcome(kind)) for kind in GateKind}
+"""What comes of a gate that nothing was said of, or nothing more."""
+
 _PLACES = {name: place for place, name in enumerate(Agent._fields)}
 _made = tuple.__new__
 """Makes a named tuple of values in their order: what its ``_make`` does, without the call in between."""
@@ -157,19 +160,22 @@ class Run:
     @property
     def world(self) -> World:
         """The world as it is at this moment."""
-        return World(
-            self.edition,
-            self.owners,
-            self.provider,
-            tuple(self._agents),
-            self.registry,
-            self.sessions,
-            self.numbers,
-            self.unloads,
-            self.due,
-            self.listeners,
-            self.gates,
-            self.rooms,
+        return _made(
+            World,
+            (
+                self.edition,
+                self.owners,
+                self.provider,
+                tuple(self._agents),
+                self.registry,
+                self.sessions,
+                self.numbers,
+                self.unloads,
+                self.due,
+                self.listeners,
+                self.gates,
+                self.rooms,
+            ),
         )
 
     def _locate(self) -> dict[Label, int]:
@@ -240,7 +246,7 @@ class Run:
 
     def settled(self, call: Label, outcome: Settlement, demand: Demand) -> None:
         """Settle a synchronous call, or deliver the settlement of another one."""
-        self.expected.append(_made(Expected, (Settled(call, outcome), self._due(demand))))
+        self.expected.append(_made(Expected, (Settled(call, outcome), self._due(demand) if self.contained else demand)))
 
     def owe(self, call: Label, outcome: Settlement, clause: str) -> None:
         """Let a call settle in a step of its own, unless it is a room that waits for it."""
@@ -248,7 +254,7 @@ class Run:
             for room in (self.rooms.bridge, self.rooms.subagents):
                 if room is not None and room.takes(self, call, outcome):
                     return
-        self.due = (*self.due, Due(call, outcome, _CONTAINED.clause if self.contained else clause))
+        self.due = (*self.due, _made(Due, (call, outcome, _CONTAINED.clause if self.contained else clause)))
 
     def cleanup_began(self, label: Label, demand: Demand) -> None:
         """Record that the scope's cleanup began; it is no dispatch, so nothing can react to it."""
@@ -269,7 +275,8 @@ class Run:
     ) -> None:
         """Note the same of what an event of a room is about."""
         pattern = Pattern(kind, tuple(where.items()))
-        self.silences.append(Silence(_CONTAINED.clause if self.contained else clause, about, pattern, lasting, broad))
+        due = _CONTAINED.clause if self.contained else clause
+        self.silences.append(_made(Silence, (due, about, pattern, lasting, broad)))
 
     def mark(self, kind: Literal["window", "hold", "react"], name: str) -> None:
         """Note that a run has come to a window, a held gate or a reaction. It changes nothing."""
@@ -338,8 +345,9 @@ class Run:
     def set_gate(self, state: GateState) -> None:
         """Remember what was said of a gate."""
         gates = self.gates
+        kind, label = state.gate.kind, state.gate.creation
         for position, other in enumerate(gates):
-            if other.gate == state.gate:
+            if other.gate.kind is kind and other.gate.creation == label:
                 self.gates = (*gates[:position], state, *gates[position + 1 :])
                 return
         self.gates = (*gates, state)
@@ -348,12 +356,12 @@ class Run:
         """Arrive at a gate: wait if it is held, else take the next planned outcome or the default."""
         state = self.gate(kind, label)
         if state is None:
-            return Wait(default_outcome(kind))
+            return _PASSED[kind]
         if state.held:
             self.mark("hold", kind)
             return Wait(None, held=True, temper=state.temper)
         if not state.plan:
-            return Wait(default_outcome(kind))
+            return _PASSED[kind]
         self.set_gate(state._replace(plan=state.plan[1:]))
         return Wait(GateOutcome(state.plan[0]))
 

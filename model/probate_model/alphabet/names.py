@@ -6,6 +6,7 @@ they are plain strings: they cross process boundaries, and a foreign runtime mus
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, NewType
 
 Label = NewType("Label", str)
@@ -36,6 +37,7 @@ BAD_TEXT: Final = Text("!bad")
 """The one text whose content is invalid: it can't be kept losslessly, so sending it is refused."""
 
 
+@lru_cache(maxsize=1024)
 def agent_ref(agent_id: AgentId, number: int) -> AgentRef:
     """Name the ``number``-th session object of ``agent_id`` that reached ``session/created``."""
     return AgentRef(f"{agent_id}#{number}")

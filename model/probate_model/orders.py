@@ -1,0 +1,185 @@
+"""Orders: the other orders of a settled run that lead to the same world.
+
+Where the contract leaves order open, most orders differ in nothing else: one agent logs before the entries of another
+go, or after. Two stretches *commute* if neither looks at anything that the other changes. Then either of them may come
+first, each shows what it showed, and what comes of both is the same. So one run stands for all those that it becomes
+by swapping neighbours that commute, and none of these has to be run to be known as a run of the model.
+
+What a stretch looks at and changes is told by names, and two stretches commute if they share none:
+
+* a driver or a flush: its agent;
+* a creation: its agent and the agents on whose behalf it is made, its id, and the order of entries;
+* a teardown: its agent, those on whose behalf that was made and those made on its behalf, and its id;
+* an unload: the incarnation that ends, and whose teardown it begins; all its agents where it looks for what is left.
+
+Nothing hears of the settlement of a call, so it commutes with all but the stretch by which it became due. A stretch in
+which a listener acted may have done anything, and so may one of a room: they stay where they are. That this loses
+nothing and accepts nothing else is tested by running what was accepted here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from probate_model.alphabet.events import Event, Settled
+from probate_model.alphabet.names import Label
+from probate_model.machine import Step, Stretch
+from probate_model.owners import made_through
+from probate_model.rooms import NO_ROOMS
+from probate_model.run import Expected
+from probate_model.world import Agent, Due, Unload, World
+
+Names: TypeAlias = frozenset[Hashable] | None
+"""What a stretch looks at or changes; none if that may be anything."""
+
+_ENTRIES: Final = "the order of entries"
+
+
+class Orders:
+    """Goes through a run along what was observed, as long as that is one of the orders of the run.
+
+    The stretches come in the run's own order, but for those that were not observed yet when it was their turn. These
+    are *late*; what comes before them has to commute with them. A silent stretch comes as soon as it may.
+
+    :param expected: the events of the run, in its own order
+    :param stretches: its stretches, the begins first
+    :param world: the world that it ends in
+    """
+
+    __slots__ = ("_agents", "_expected", "_late", "_next", "_stretches", "_world")
+
+    def __init__(self, expected: Sequence[Expected], stretches: Sequence[Stretch], world: World) -> None:
+        self._expected = expected
+        self._stretches = stretches
+        self._world = world
+        self._agents: Mapping[Label, Agent] = {}
+        self._next = 0
+        """The first stretch whose turn has not come."""
+        self._late: dict[int, Names] = {}
+        """Those that are late, in the run's own order, with their names."""
+
+    def allow(self, events: Sequence[Event]) -> bool:
+        """Tell whether this is one of the orders of the run. Asked once."""
+        if len(events) != len(self._expected):
+            return False
+        due = {
+            step.subject.call: number
+            for number, (_, _, _, step) in enumerate(self._stretches)
+            if step is not None and isinstance(step.subject, Due)
+        }
+        place = 0
+        while place < len(events):
+            event = events[place]
+            if isinstance(event, Settled) and event.call in due:
+                shown = self._settle(due.pop(event.call))
+            else:
+                shown = self._take(event)
+            if not shown or any(
+                place + offset == len(events) or events[place + offset] != entry.event
+                for offset, entry in enumerate(shown)
+            ):
+                return False
+            place += len(shown)
+        return True
+
+    def _shows(self, number: int) -> Sequence[Expected]:
+        """Give the events of a stretch."""
+        begin = self._stretches[number - 1].end if number else 0
+        return self._expected[begin : self._stretches[number].end]
+
+    def _settle(self, number: int) -> Sequence[Expected]:
+        """Settle a call, if that is due; gives what it shows."""
+        stretches = self._stretches
+        step = stretches[number].step
+        assert step is not None
+        cause = number - 1
+        while cause and step.subject in stretches[cause - 1].due:
+            cause -= 1
+        while self._next <= cause:
+            self._pass_over(self._next)
+        return () if cause in self._late else self._shows(number)
+
+    def _take(self, event: Event) -> Sequence[Expected]:
+        """Let the stretch come that begins with an event; gives what it shows, nothing if it may not come yet."""
+        late = self._late
+        for number, names in late.items():
+            shown = self._shows(number)
+            if shown and shown[0].event == event:
+                if not self._may_come(number, names):
+                    return ()
+                del late[number]
+                for other in [other for other in late if not self._shows(other)]:
+                    if self._may_come(other, late[other]):
+                        del late[other]
+                return shown
+        while self._next < len(self._stretches):
+            number = self._next
+            shown = self._shows(number)
+            if shown and shown[0].event == event:
+                self._next += 1
+                return () if late and not self._may_come(number, self._names(number)) else shown
+            self._pass_over(number)
+        return ()
+
+    def _pass_over(self, number: int) -> None:
+        """Let the next stretch be late; unless it is silent and may come, or is a settlement, which may always."""
+        self._next = number + 1
+        stretch = self._stretches[number]
+        if stretch.step is not None and stretch.step.activity == "settlement":
+            return
+        if self._shows(number):
+            self._late[number] = self._names(number)
+        elif self._late:
+            names = self._names(number)
+            if not self._may_come(number, names):
+                self._late[number] = names
+
+    def _may_come(self, number: int, names: Names) -> bool:
+        """Tell whether a stretch commutes with all that are late and come before it in the run's own order."""
+        for other, others in self._late.items():
+            if other >= number:
+                return True
+            if names is None or others is None or not names.isdisjoint(others):
+                return False
+        return True
+
+    def _names(self, number: int) -> Names:
+        stretches = self._stretches
+        step = stretches[number].step
+        if step is None or self._world.rooms is not NO_ROOMS:
+            return None
+        if stretches[number].listeners is not stretches[number - 1].listeners:
+            return None
+        if isinstance(step.subject, str) and step.activity not in ("creation", "teardown"):
+            return frozenset((step.subject,))
+        self._agents = self._agents or {agent.label: agent for agent in self._world.agents}
+        return frozenset(_names(step, self._agents))
+
+
+def _names(step: Step, agents: Mapping[Label, Agent]) -> Iterator[Hashable]:
+    """Give what a creation, a teardown or an unload looks at or changes."""
+    subject = step.subject
+    if isinstance(subject, Unload):
+        yield from _names_of_unload(subject, agents)
+    elif isinstance(subject, str):
+        yield subject
+        agent = agents[subject]
+        yield agent.id
+        while agent.origin.parent is not None:
+            yield agent.origin.parent
+            agent = agents[agent.origin.parent]
+        if step.activity == "creation":
+            yield _ENTRIES
+        else:
+            yield from (other.label for other in agents.values() if other.origin.parent == subject)
+
+
+def _names_of_unload(unload: Unload, agents: Mapping[Label, Agent]) -> Iterator[Hashable]:
+    yield unload.owner, unload.incarnation
+    if not unload.begun:
+        yield from (label for label, agent in agents.items() if made_through(agent, unload))
+    elif unload.to_start:
+        yield unload.to_start[0]
+    else:
+        yield from unload.awaited
