@@ -118,7 +118,7 @@ class Orders:
             shown = self._shows(number)
             if shown and shown[0].event == event:
                 self._next += 1
-                return () if late and not self._may_come(number, self._names(number)) else shown
+                return () if late and not self._may_come(number, self.names(number)) else shown
             self._pass_over(number)
         return ()
 
@@ -129,9 +129,9 @@ class Orders:
         if stretch.step is not None and stretch.step.activity == "settlement":
             return
         if self._shows(number):
-            self._late[number] = self._names(number)
+            self._late[number] = self.names(number)
         elif self._late:
-            names = self._names(number)
+            names = self.names(number)
             if not self._may_come(number, names):
                 self._late[number] = names
 
@@ -144,7 +144,8 @@ class Orders:
                 return False
         return True
 
-    def _names(self, number: int) -> Names:
+    def names(self, number: int) -> Names:
+        """Give what a stretch looks at or changes."""
         stretches = self._stretches
         step = stretches[number].step
         if step is None or self._world.rooms is not NO_ROOMS:

@@ -107,6 +107,23 @@ _IDIOMS: Final = (
     ("steer", "cancel"),
 )
 """What a listener does in a row where much can go wrong: replace, wait for, and call off the work of its agent."""
+_ACTIONS: Final = (
+    (6, "send"),
+    (3, "steer"),
+    (2, "inject"),
+    (6, "cancel"),
+    (3, "await_idle"),
+    (3, "dispose"),
+    (3, "withdraw"),
+    (2, "abort"),
+    (1, "unload_owner"),
+    (1, "unload_provider"),
+    (1, "create"),
+    (2, "look"),
+)
+"""What a listener does, and how likely that is."""
+_ACTIONS_AT_THE_END: Final = tuple((8 if name == "create" else weight, name) for weight, name in _ACTIONS)
+"""The same where an entry goes: mostly somebody tries to take its place."""
 _RECORDS: Final = ("turn/start", "user/message", "step/start", "assistant/message", "tool/call", "step/end", "turn/end")
 _INBOX_RECORDS: Final = ("inbox/inserted", "inbox/claimed", "inbox/discarded")
 
@@ -195,8 +212,7 @@ class Writer:
     count: int = 0
     promised: GateKind | None = None
     """The gate of the creation to come that was spoken of: that creation is the next item."""
-    cast: Cast = field(default_factory=lambda: Cast.of(()), init=False)
-    """The agents after what is written so far."""
+    _cast: Cast | None = field(default=None, init=False)
 
     def trace(self) -> Trace:
         """Write a whole trace."""
@@ -241,17 +257,24 @@ class Writer:
         """The world after what is written so far."""
         return self.rehearsing.run
 
+    @property
+    def cast(self) -> Cast:
+        """The agents after what is written so far."""
+        if self._cast is None:
+            self._cast = Cast.of(self.world.agents)
+        return self._cast
+
     def _settle(self) -> None:
         if self.items and not isinstance(self.items[-1], Settle):
             self.items.append(Settle())
             self.rehearsing.settle()
-            self.cast = Cast.of(self.world.agents)
+            self._cast = None
 
     def _add(self, item: BurstItem) -> None:
         self.items.append(item)
         self.rehearsing.add(item)
         if not isinstance(item, Plan | Hold | React):  # which change no agent
-            self.cast = Cast.of(self.world.agents)
+            self._cast = None
 
     def _label(self, prefix: str) -> Label:
         self.count += 1
@@ -296,29 +319,44 @@ class Writer:
         ended = [owner.name for owner in world.owners if not owner.active and owner.name]
         held = [state.gate for state in world.gates if state.held]
         waiting = [gate for gate in held if somebody_waits(world, gate)]
-        offers: tuple[tuple[object, str, int, Callable[[], BurstItem]], ...] = (
-            # whether it means something now, what it needs, how likely it is, what makes it
-            (len(cast.live) < _MOST_LIVE, "create", 12 if few else 3, self._create),
-            (named, "send", 12 if taking else 1, self._send),
-            (named, "steer", 10 if busy else 2, self._steer),
-            (named, "inject", 6 if busy else 2, self._inject),
-            (named, "cancel", 8 if taking else 1, self._cancel),
-            (named, "await_idle", 5 if taking else 2, self._await_idle),
-            (named, "dispose", 3 if taking else 2, self._dispose),
-            (armed, "abort", 2, lambda: Abort(self._label("a"), self.random.choose(armed).label)),
-            (world.agents, "withdraw", 3 if pending else 1, self._withdraw),
-            (active, "unload_owner", 1, self._unload_owner),
-            (world.agents, "unload_provider", 1, lambda: UnloadProvider(self._label("u"))),
-            (ended, "load_owner", 8, lambda: LoadOwner(self._label("l"), self.random.choose(ended))),
-            (not world.provider.active, "load_provider", 8, lambda: LoadProvider(self._label("l"))),
-            (True, "look", 2, lambda: Look(self._label("k"))),
-            (palette.gates, "", 9 if taking else 5, self._hold),
-            (waiting, "", 12, lambda: self._release(waiting)),
-            (held, "", 2, lambda: Open(self.random.choose(held))),
-            (palette.gates, "", 10 if taking else 3, self._plan),
-            ("react" in palette.features and cast.live, "", 8, self._react),
-        )
-        return [(weight, make) for when, op, weight, make in offers if when and (not op or op in ops)]
+        # what it needs, how likely it is, what makes it
+        offers: list[tuple[str, int, Callable[[], BurstItem]]] = []
+        if len(cast.live) < _MOST_LIVE:
+            offers.append(("create", 12 if few else 3, self._create))
+        if named:
+            offers += (
+                ("send", 12 if taking else 1, self._send),
+                ("steer", 10 if busy else 2, self._steer),
+                ("inject", 6 if busy else 2, self._inject),
+                ("cancel", 8 if taking else 1, self._cancel),
+                ("await_idle", 5 if taking else 2, self._await_idle),
+                ("dispose", 3 if taking else 2, self._dispose),
+            )
+        if armed:
+            offers.append(("abort", 2, lambda: Abort(self._label("a"), self.random.choose(armed).label)))
+        if world.agents:
+            offers.append(("withdraw", 3 if pending else 1, self._withdraw))
+        if active:
+            offers.append(("unload_owner", 1, self._unload_owner))
+        if world.agents:
+            offers.append(("unload_provider", 1, self._unload_provider))
+        if ended:
+            offers.append(("load_owner", 8, lambda: LoadOwner(self._label("l"), self.random.choose(ended))))
+        if not world.provider.active:
+            offers.append(("load_provider", 8, lambda: LoadProvider(self._label("l"))))
+        offers.append(("look", 2, self._look))
+        kinds = [(weight, make) for op, weight, make in offers if op in ops]
+        if palette.gates:
+            kinds.append((9 if taking else 5, self._hold))
+        if waiting:
+            kinds.append((12, lambda: self._release(waiting)))
+        if held:
+            kinds.append((2, lambda: Open(self.random.choose(held))))
+        if palette.gates:
+            kinds.append((10 if taking else 3, self._plan))
+        if cast.live and "react" in palette.features:
+            kinds.append((8, self._react))
+        return kinds
 
     def _owner_names(self) -> tuple[OwnerName, ...]:
         """Give the owners that an agent can be created by."""
@@ -377,6 +415,12 @@ class Writer:
 
     def _unload_owner(self) -> UnloadOwner:
         return UnloadOwner(self._label("u"), self.random.choose(self.spec.owners))
+
+    def _unload_provider(self) -> UnloadProvider:
+        return UnloadProvider(self._label("u"))
+
+    def _look(self) -> Look:
+        return Look(self._label("k"))
 
     def _gate(self) -> Gate:
         """Draw a gate that something may come to: of what is live, or of the creation that is then promised next."""
@@ -461,18 +505,29 @@ class Writer:
         bound, ops = self.cast.bound, self.palette.ops if only is None else {only}
         # An idiom is about the one agent whose event it answers.
         this = THIS if only or not bound or not self.random.chance(1, 4) else self._agent()
-        options: list[tuple[int, str, Callable[[], Op]]] = [
-            (6, "send", lambda: Send(label, this, self._text())),
-            (3, "steer", lambda: Steer(label, this, self._text())),
-            (2, "inject", lambda: Inject(label, this, self._text())),
-            (6, "cancel", lambda: self._cancel(label, this)),
-            (3, "await_idle", lambda: AwaitIdle(label, this)),
-            (3, "dispose", lambda: Dispose(label, this)),
-            (3, "withdraw", lambda: Withdraw(label, this)),
-            (2, "abort", lambda: Abort(label, this)),
-            (1, "unload_owner", lambda: UnloadOwner(label, self.random.choose(self.spec.owners))),
-            (1, "unload_provider", lambda: UnloadProvider(label)),
-            (8 if kind.endswith("disposed") else 1, "create", lambda: self._create(label, inside=True)),
-            (2, "look", lambda: Look(label)),
-        ]
-        return self.random.weighted([(weight, make) for weight, name, make in options if name in ops])()
+        options = _ACTIONS_AT_THE_END if kind.endswith("disposed") else _ACTIONS
+        match self.random.weighted([(weight, name) for weight, name in options if name in ops]):
+            case "send":
+                return Send(label, this, self._text())
+            case "steer":
+                return Steer(label, this, self._text())
+            case "inject":
+                return Inject(label, this, self._text())
+            case "cancel":
+                return self._cancel(label, this)
+            case "await_idle":
+                return AwaitIdle(label, this)
+            case "dispose":
+                return Dispose(label, this)
+            case "withdraw":
+                return Withdraw(label, this)
+            case "abort":
+                return Abort(label, this)
+            case "unload_owner":
+                return UnloadOwner(label, self.random.choose(self.spec.owners))
+            case "unload_provider":
+                return UnloadProvider(label)
+            case "create":
+                return self._create(label, inside=True)
+            case _:
+                return Look(label)
