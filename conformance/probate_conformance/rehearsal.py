@@ -80,6 +80,7 @@ class Rehearsing:
         run = self._walk.run
         begun_world, begun, begun_silences = run.world, len(run.expected), tuple(run.silences)
         stretches = self._walk.settle()
+        world = run.world
         rehearsal = Rehearsal(
             start=self._start,
             sent=tuple(self._sent),
@@ -87,8 +88,8 @@ class Rehearsing:
             expected=tuple(run.expected),
             silences=tuple(run.silences),
             marks=tuple(run.marks),
-            world=run.world,
-            snapshot=snapshot(run.world),
+            world=world,
+            snapshot=snapshot(world),
             begun=begun,
             begun_silences=begun_silences,
             begun_world=begun_world,
