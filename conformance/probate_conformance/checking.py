@@ -41,7 +41,7 @@ from probate_model.alphabet.items import BurstItem, Item, React, Reject, Settle,
 from probate_model.alphabet.names import Label
 from probate_model.alphabet.ops import UnloadProvider
 from probate_model.clauses import CLAUSES
-from probate_model.worlds import View
+from probate_model.worlds import Divergence, View
 
 BROKEN_IN_A_ROW: Final = 3
 """After how many broken traces one after the other a run gives up on a backend."""
@@ -170,8 +170,8 @@ class Ran:
     """The divergences that were explained by a choice, confirmed."""
     cases: tuple[Case, ...] = ()
     """One for each of them that is judged."""
-    clause: str | None = None
-    """The clause that it fails by, unexplained."""
+    divergence: Divergence | None = None
+    """What it fails by, unexplained."""
     trace: Trace | None = None
     """The trace; none if it passed, or failed by a clause that is not judged."""
     story: str = ""
@@ -289,7 +289,7 @@ class Runner:
             if examined.drifts:
                 yield from self._confirm_drifts(trace, examined, ran)
             elif examined.divergence is not None:
-                yield from self._confirm(trace, examined.divergence.clause, ran)
+                yield from self._confirm(trace, examined.divergence, ran)
             elif examined.verdict is not Verdict.PASS:
                 ran.trace = trace
         except Exception as error:
@@ -308,8 +308,8 @@ class Runner:
         common = min(len(before.transitions), len(walk.transitions))
         return rehearsals[: next((place for place, (one, other) in pairs if one != other), common)]
 
-    def _confirm(self, trace: Trace, clause: str, ran: Ran) -> Generator[Command, Reply, None]:
-        ran.clause = clause
+    def _confirm(self, trace: Trace, divergence: Divergence, ran: Ran) -> Generator[Command, Reply, None]:
+        ran.divergence, clause = divergence, divergence.clause
         if not self.plan.judges(clause):
             return
         again = yield from examine(trace, self.view)
@@ -336,8 +336,8 @@ class Runner:
             if self.plan.judges(drift.divergence.clause)
         )
         if again.divergence is not None:
-            ran.clause = again.divergence.clause
-            if self.plan.judges(ran.clause):
+            ran.divergence = again.divergence
+            if self.plan.judges(again.divergence.clause):
                 last = again.drifts[-1]
                 read = trace.model_copy(update={"flipped": (*last.flipped, *last.choices)})
                 ran.trace = with_expectation(read, again, self.name)
@@ -410,7 +410,7 @@ class Tally:
 
     def add(self, ran: Ran) -> list[Case]:
         """Add what one run showed. Gives the cases that are the first of their clause, which are then to be shrunk."""
-        self.reading = self.reading.after(ran.drifts, ran.shown, ran.clause)
+        self.reading = self.reading.after(ran.drifts, ran.shown, ran.divergence)
         cases = [self._drift(ran, drift) for drift in ran.drifts]
         cases.append(self._rest(ran))
         return [case for case in cases if case is not None]
@@ -451,11 +451,12 @@ class Tally:
                 Trouble(verdict=ran.verdict, number=ran.number, reason=ran.reason, case=kept),
             )
             return None
-        assert ran.clause is not None
+        assert ran.divergence is not None
+        clause = ran.divergence.clause
         if ran.trace is None:
-            checked.aside[ran.clause] += 1
+            checked.aside[clause] += 1
             return None
-        return self._failed(Case(ran.clause, ran.number, ran.trace, ran.story))
+        return self._failed(Case(clause, ran.number, ran.trace, ran.story))
 
     def ended(self, why: str | None) -> bool:
         """Tell whether the run has come to its end; if that is before all was run, the reason is noted.

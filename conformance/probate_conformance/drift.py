@@ -5,7 +5,8 @@ of them in nearly every trace, and nothing behind it would ever be looked at. So
 flipped in turn, then each pair, and what was observed so far is judged once more from the start of the trace. The flip
 with which the model accepts the observation that it did not accept before is the *explanation*; of several the one
 that gets furthest. The clause has failed then, once; the run goes on with the choice flipped, in later traces too, so
-that what lies behind is judged. What no flip explains ends the trace as ever.
+that what lies behind is judged. What no flip explains ends the trace as ever, and its like in later traces is not
+looked into again until a choice is flipped: a fault of the runtime comes up in many traces.
 
 A fault is no choice, though it may look like one in one trace. So a choice that the runtime was *seen* to make as the
 edition does is never flipped: that is, once an event was observed that a clause of that choice calls for. A silence
@@ -25,6 +26,7 @@ from typing import NamedTuple
 from probate_conformance.lockstep import Drift, Examined, Exchange
 from probate_conformance.trace import Trace
 from probate_model.alphabet.editions import Edition, choices_of
+from probate_model.alphabet.events import Event, Logged, Raised, Settled, Snapshot
 from probate_model.world import new_world
 from probate_model.worlds import Divergence, Reason, TooManyWorlds, View, Worlds
 
@@ -38,17 +40,21 @@ class Reading(NamedTuple):
     """The choices that were seen to be as the edition has them."""
     plain: frozenset[str] = frozenset()
     """The clauses that something has failed by which no flip explains: no pair is tried for them again."""
+    alike: frozenset[str] = frozenset()
+    """What has failed, by its kind, without being explained since the last flip: for its like no flip is tried."""
 
-    def after(self, drifts: Iterable[Drift], shown: Iterable[str], failed: str | None) -> Reading:
+    def after(self, drifts: Iterable[Drift], shown: Iterable[str], failed: Divergence | None) -> Reading:
         """Give the reading after a trace.
 
         :param drifts: what was explained in it
         :param shown: the choices that were seen in it, as its reading had them
-        :param failed: the clause that it failed by, unexplained
+        :param failed: the divergence that it failed by, unexplained
         """
         flipped = (*self.flipped, *(name for drift in drifts for name in drift.choices))
-        plain = self.plain if failed is None else self.plain | {failed}
-        return Reading(flipped, self.kept.union(shown), plain)
+        plain, alike = self.plain, self.alike if flipped == self.flipped else frozenset()
+        if failed is not None:
+            plain, alike = plain | {failed.clause}, alike | {kind_of(failed)}
+        return Reading(flipped, self.kept.union(shown), plain, alike)
 
     def explain(self, trace: Trace, view: View, examined: Examined, divergence: Divergence) -> tuple[str, ...]:
         """Give the choices that a divergence is explained by; none if it is not explained.
@@ -57,6 +63,8 @@ class Reading(NamedTuple):
         :param examined: what was observed so far
         """
         examined.sought = True
+        if kind_of(divergence) in self.alike:
+            return ()
         exchanges = examined.exchanges
         free = [name for name in choices_of(trace.profile) if name not in {*trace.flipped, *self.kept, *examined.shown}]
         edition = trace.reading
@@ -71,6 +79,23 @@ class Reading(NamedTuple):
             if best:
                 return best
         return ()
+
+
+def kind_of(divergence: Divergence) -> str:
+    """Say of what kind a divergence is: its clause, how it was put down to that, and what was seen for what."""
+    return " ".join((divergence.clause, divergence.reason, *map(_kind, (divergence.seen, *divergence.allowed[:1]))))
+
+
+def _kind(event: Event | Snapshot | None) -> str:
+    match event:
+        case Logged():
+            return event.record.record
+        case Settled(outcome=Raised(code)):
+            return f"{event.event}/{code}"
+        case Snapshot() | None:
+            return "rest"
+        case _:
+            return event.event
 
 
 def _reach(trace: Trace, edition: Edition, view: View, exchanges: Sequence[Exchange]) -> tuple[int, int, int]:

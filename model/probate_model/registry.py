@@ -67,8 +67,15 @@ def holds_session(run: Run, agent_id: AgentId) -> bool:
 
 
 def unwinds(run: Run, agent_id: AgentId) -> bool:
-    """Tell whether the scope of an agent unwinds that was published under the id."""
-    return any(agent.id == agent_id and agent.number and agent.teardown in _UNWINDING for agent in run.agents)
+    """Tell whether the scope of an agent unwinds that was published under the id.
+
+    Where the scope unwinds before the entries go, it has unwound once the session's is gone.
+    """
+    left = run.sessions if run.edition.teardown is TeardownOrder.SCOPE_FIRST else None
+    return any(
+        agent.id == agent_id and agent.number and agent.teardown in _UNWINDING and (left is None or agent.label in left)
+        for agent in run.agents
+    )
 
 
 _UNWINDING = (Teardown.DETACHED, Teardown.SCOPE)

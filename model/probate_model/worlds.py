@@ -24,7 +24,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from probate_model.alphabet.events import Event, Logged, Raised, SessionCreated, Settled, Snapshot, subject_of
+from probate_model.alphabet.events import AgentDisposed, Event, Logged, SessionCreated, Settled, Snapshot, subject_of
 from probate_model.alphabet.items import BurstItem, Open
 from probate_model.alphabet.members import plain
 from probate_model.clauses import AT_REST, extra_clause
@@ -32,6 +32,7 @@ from probate_model.machine import apply, bind, enabled, fire, settle
 from probate_model.reduction import hurry
 from probate_model.registry import snapshot
 from probate_model.run import Expected, Silence
+from probate_model.telltales import GONE, failed_turn, jumps_queue, refused
 from probate_model.world import World
 
 BOUND: Final = 4096
@@ -262,6 +263,11 @@ class Worlds:
 
         # A silence that is noted further on in a stretch says nothing of what is still due in it.
         due = any(expected.event == event for branch in self.branches for expected in branch.rest)
+        # Nor does one about what comes once, whoever brings it about, where somebody else is about to.
+        if isinstance(event, AgentDisposed | SessionCreated):
+            due = due or any(e.event == event for branch in self.branches for e in settle(branch.world).expected)
+        if jumps_queue((branch.world for branch in self.branches), event, self.show):
+            return Divergence("OWNER-01", Reason.EARLY, event, events)
         if not due and (divergence := broken(s for s in self.silences if not s.broad)) is not None:
             return divergence
         # That a call settles too early says more than that another one of its ends was possible.
@@ -276,8 +282,10 @@ class Worlds:
         ]
         if (divergence := broken(s for silences in own for s in silences if not s.broad)) is not None:
             return divergence
+        first = next((e for e in allowed if subject_of(e.event) == subject), None)
+        failed = failed_turn(self.first, event, first)
         other = _closest(event, allowed)
-        if other is not None:
+        if other is not None and failed != GONE:
             expected, field = other
             return Divergence(expected.demand.of_field(field), Reason.FIELD, event, events, field)
         # The last rule that kept something from happening is the one that it happened in spite of.
@@ -290,12 +298,11 @@ class Worlds:
         # What is silent on one way says something only of what can't come later on another.
         if (divergence := broken(silence for _, silences in ways for silence in silences)) is not None:
             return divergence
+        if failed is not None:
+            return Divergence(failed, Reason.DUE if allowed else Reason.EXTRA, event, events)
         if allowed:
-            first = next((e for e in allowed if subject_of(e.event) == subject), None)
-            if first is None and isinstance(event, SessionCreated):
-                # Nobody has heard of the agent yet: it is a creation that was to be refused.
-                first = next((e for e in allowed if _is_refusal(e.event)), None)
-            return Divergence((first or allowed[0]).demand.clause, Reason.DUE, event, events)
+            first = first or refused(self.first, event, allowed) or allowed[0]
+            return Divergence(first.demand.clause, Reason.DUE, event, events)
         return Divergence(extra_clause(event.event, self.first.edition), Reason.EXTRA, event, ())
 
     def _too_early(self, event: Event, events: tuple[Event, ...]) -> Divergence | None:
@@ -324,10 +331,6 @@ class Worlds:
                     if isinstance(expected.event, Settled) and expected.event.call == event.call:
                         return Divergence(expected.demand.of_field("outcome"), Reason.FIELD, event, events, "outcome")
         return None
-
-
-def _is_refusal(event: Event) -> bool:
-    return isinstance(event, Settled) and isinstance(event.outcome, Raised)
 
 
 def _in_dispatch(event: Event) -> bool:

@@ -24,7 +24,10 @@ CORE = choices_of("core")
 
 NO_SAY = {
     "2026-06": {"idle_cancel": "nothing is ever parked, so there is nothing to drop"},
-    "2026-08": {"pre_run_cancel": "there is no window before the claim where that is within the send"},
+    "2026-08": {
+        "pre_run_cancel": "there is no window before the claim where that is within the send",
+        "id_free": "the scope has unwound when the entries go",
+    },
 }
 """For each edition, the choices of it that decide nothing beside its others, with the reason: so they can't be seen."""
 

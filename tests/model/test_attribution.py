@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from probate_model.alphabet.editions import EDITION_2026_06, EDITION_2026_08, Edition
 from probate_model.alphabet.events import Snapshot
 from probate_model.worlds import Divergence, Reason, Worlds
 from tests.model.helpers import Play, burst, event, lines, turn
@@ -26,9 +27,11 @@ CUT = lines("""
 """)
 
 
-def diverge(before: str, done: str, seen: list[str], at_rest: Snapshot | None = None) -> Divergence:
+def diverge(
+    before: str, done: str, seen: list[str], at_rest: Snapshot | None = None, edition: Edition = EDITION_2026_06
+) -> Divergence:
     """Give the divergence of what was seen of a burst."""
-    play = Play("host", "side")
+    play = Play("host", "side", edition=edition)
     if before:
         play.run(before)
     judged = judge(Worlds.of(play.world), burst(done), [event(one) for one in seen], at_rest)
@@ -289,6 +292,79 @@ def test_an_event_inside_a_stretch_of_another_activity(name: str) -> None:
 def test_an_event_that_is_never_allowed_while_another_is_due(name: str) -> None:
     found = check(DUE[name], Reason.DUE)
     assert found.allowed
+
+
+PARKED = "create c a\ncreate d b\nsettle\ninject c A\ninject d B"
+ENDED = "create c a\nsettle\ndispose c"
+LATE = lines("""
+    agent/status a#1 running
+    settled A returned
+""")
+RUNS = "send d B -> s"
+RAN = lines("""
+    log b#1 0 inbox/inserted next-turn B
+    agent/status b#1 running
+    log b#1 1 turn/start turn=1 trigger=message
+    log b#1 2 inbox/claimed next-turn 1
+    settled s returned
+""")
+
+TELLTALES: dict[str, Case] = {
+    "an agent that an unload ends before one that is newer": (
+        PARKED,
+        "unload provider",
+        ["log a#1 1 inbox/discarded next-step 1"],
+        "OWNER-01",
+    ),
+    "the same while something else of the agent is due": (
+        "create c a\ncreate d b\nsettle\nhold model c\nsend c A\nhold model d\nsend d B",
+        "release model c text\nunload provider",
+        ["signal a#1 turn=1 disposed"],
+        "OWNER-01",
+    ),
+    "a creation that is not refused, where another is for its id": (
+        "create c a",
+        "create d a\ndispose c\ncreate e b by=agent:c",
+        ["agent/disposed a#1", "session/disposed a#1", "session/created b#1"],
+        "CREATE-02",
+    ),
+    "a creation that is not refused for its id": (
+        "create c a\ncreate d b",
+        "create e a\nunload side\ncreate f x by=side",
+        ["session/created a#2"],
+        "CREATE-05",
+    ),
+    "a turn that fails since its agent is gone": (
+        ENDED,
+        "send c A",
+        [*LATE, "agent/error a#1 step=1 internal"],
+        "DISPOSE-14",
+    ),
+    "the same while its model is to fail": (
+        f"{ENDED}\nplan model c error",
+        "send c A",
+        [*LATE, "agent/error a#1 step=0 internal"],
+        "DISPOSE-14",
+    ),
+    "an error of an agent of which nothing is due": (
+        f"create d b\n{ENDED}\nhold model c",
+        RUNS,
+        [*RAN, "agent/error a#1 step=1 model"],
+        "TURN-10",
+    ),
+    "an end that was about to come, of an agent whose signal fired in vain": (
+        "create c a signal\nsettle\ncreate d b by=agent:c",
+        "abort c\nunload host",
+        ["settled abort returned", "agent/disposed a#1"],
+        "DISPOSE-05",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TELLTALES)
+def test_an_event_that_tells_its_cause_is_not_put_down_to_what_was_due(name: str) -> None:
+    before, done, seen, clause = TELLTALES[name]
+    assert diverge(before, done, seen, edition=EDITION_2026_08).clause == clause
 
 
 EXTRAS = {

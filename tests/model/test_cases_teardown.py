@@ -350,6 +350,14 @@ def test_d18_a_run_that_disposal_is_answered_with_is_drained_before_the_scope_go
     assert seen[-1] == "settled dispose returned"
 
 
+def test_an_id_is_free_inside_session_disposed_and_not_inside_agent_disposed_in_2026_08() -> None:
+    play = Play(edition=EDITION_2026_08)
+    play.run("create c a cleanup")
+    seen = play.run("react agent/disposed do create a\nreact session/disposed do create a\ndispose c")
+    assert seen.index("session/disposed a#1") < seen.index("session/created a#2")
+    assert {"settled r1.0 raised id-exists", "settled r2.0 returned a#2"} <= set(seen)
+
+
 def test_d19_context_of_a_tool_that_comes_after_disposal_is_parked_and_opens_no_turn_in_2026_08() -> None:
     play = Play(edition=EDITION_2026_08)
     play.run("create c a")

@@ -21,14 +21,15 @@ const toolCount = (outcome) => Number(/tools:(\d+)$/.exec(outcome)?.[1] ?? 0)
  *
  * @param LlmAdapter the class that an adapter extends
  * @param arrive called with the signal of the request and resolved with the outcome, once the gate lets it go on
- * @param nextAnswer gives the text of the next answer of the agent that asks
+ * @param nextAnswer gives the text of the next answer of the agent that asks, and what to call once it has arrived
  */
 export function scriptedModel(LlmAdapter, arrive, nextAnswer) {
   return new (class extends LlmAdapter {
     async *stream({ signal }) {
-      const text = nextAnswer()
+      const [text, arrived] = nextAnswer()
       yield { type: 'block-start', index: 0, blockType: 'text' }
       yield { type: 'text-delta', index: 0, text }
+      arrived() // who asks for more has taken it; an answer that nobody took is none
       const outcome = await arrive(signal)
       if (outcome === ABORTED) throw signal.reason
       if (outcome === 'error') {

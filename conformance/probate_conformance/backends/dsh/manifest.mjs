@@ -7,6 +7,7 @@ const NOTES = [
     'nothing that gives it before; it is taken from the factory, and checked to be that function once the handle is ' +
     'there.',
   'A setup that fails once its creation was ended is left to the process as an unhandled rejection. The adapter handles it.',
+  'Another rejection that dsh leaves to the process, where it would end it, is counted as unhandledRejection.',
   'A fiber can be disposed once: a second call returns at once. Whoever joins an unload is given the promise of the ' +
     'first call.',
   'Mounting a plug-in is asynchronous, and the contract wants the provider loaded within the call: loading it again is ' +

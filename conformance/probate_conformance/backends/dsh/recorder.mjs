@@ -68,6 +68,11 @@ export class Recorder {
     this.#rows.push(row)
   }
 
+  /** Note a name that there is no word for. */
+  note(name) {
+    this.#unknown.add(name)
+  }
+
   /** Give the rows since the last time, and the names of what has no word, and forget both. */
   take() {
     const unknown = [...this.#unknown]
@@ -156,7 +161,6 @@ export class Recorder {
     const creation = this.#known.get(session)
     const record = recordOf(event)
     if (!record && !isOutside(event)) this.#unknown.add(`${RECORD} ${event.type}`)
-    if (record?.record === 'turn/start') creation.turn = record.turn
     if (ENDS_OF_BODIES.has(record?.record)) creation.inFlight = undefined
     const row = record && { event: 'log', agent: creation.ref, seq: creation.records++, record }
     this.#records.set(event, row)

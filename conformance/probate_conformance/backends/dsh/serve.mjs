@@ -46,10 +46,10 @@ export async function serve(packages, version) {
     }
   }
 
-  for (const event of ['unhandledRejection', 'uncaughtException']) {
+  for (const [event, tell] of [['unhandledRejection', 'leave'], ['uncaughtException', 'fail']]) {
     process.removeAllListeners(event) // those of the runtime that we are in end it
     process.on(event, (error) => {
-      if (world) world.fail(error)
+      if (world) world[tell](error)
       else throw error
     })
   }

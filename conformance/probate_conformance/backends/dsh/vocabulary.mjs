@@ -37,6 +37,16 @@ export class Scripted extends Error {
   }
 }
 
+/** Where the adapter is. */
+const HERE = new URL('.', import.meta.url).href
+
+/** Tell whether an error comes out of the adapter's own code, and not out of dsh's, or by the kit's order. */
+export function isOurs(error) {
+  if (error instanceof Scripted) return false
+  const [frame] = /^ +at .*$/m.exec(String(error?.stack)) ?? ['']
+  return frame.includes(HERE)
+}
+
 /** Give the code of the alphabet for an error that a call of an op ended with. */
 export function codeOf(op, error) {
   if (error instanceof Scripted) return error.scripted

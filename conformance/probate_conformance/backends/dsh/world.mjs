@@ -11,7 +11,7 @@
 import { ROUTE, scriptedModel, scriptedTool } from './bodies.mjs'
 import { ABORTED, Gates } from './gates.mjs'
 import { Recorder, matches } from './recorder.mjs'
-import { Scripted, USER, causeOf, codeOf } from './vocabulary.mjs'
+import { Scripted, USER, causeOf, codeOf, isOurs } from './vocabulary.mjs'
 
 /** So many turns of the event loop without a new row are quiet; so many in all, and it is taken never to come. */
 const CALM_TURNS = 4
@@ -64,9 +64,15 @@ export class World {
     await this.#quiet()
   }
 
-  /** Note a failure that no call settles with: one of the adapter, or one that dsh left to the process. */
+  /** Note a failure of the adapter. */
   fail(error) {
     this.#fault ??= error
+  }
+
+  /** Note a rejection that was left to the process: one of dsh is kept like an event that there is no word for. */
+  leave(error) {
+    if (isOurs(error)) this.fail(error)
+    else this.#recorder.note('unhandledRejection')
   }
 
   async #mount(provider) {
@@ -256,9 +262,11 @@ export class World {
     if ((await this.#gates.arrive('cleanup', label)) === 'fail') throw new Scripted('thrown:cleanup')
   }
 
-  async #prepare({ agent, signal }, next) {
-    const { label } = this.#recorder.creationOf(agent)
-    if ((await this.#gates.arrive('prepare', label, signal)) === 'throw') throw new Scripted('thrown:prepare')
+  /** Before a step dsh says in which turn it is, also of an agent whose log is heard no more. */
+  async #prepare({ agent, turn, signal }, next) {
+    const creation = this.#recorder.creationOf(agent)
+    creation.turn = turn
+    if ((await this.#gates.arrive('prepare', creation.label, signal)) === 'throw') throw new Scripted('thrown:prepare')
     return next()
   }
 
@@ -269,8 +277,8 @@ export class World {
       (signal) => this.#body('model', asking(), signal),
       () => {
         const creation = asking()
-        creation.answers += 1
-        return `${creation.label}:${creation.answers}`
+        const number = creation.answers + 1
+        return [`${creation.label}:${number}`, () => (creation.answers = number)]
       },
     )
   }
