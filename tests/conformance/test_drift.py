@@ -8,6 +8,7 @@ from probate_conformance.backends.base import Backend
 from probate_conformance.backends.model import ModelBackend
 from probate_conformance.backends.reference import known_bad
 from probate_conformance.checking import Checked, Plan, check
+from probate_conformance.drift import Reading
 from probate_conformance.lockstep import Examined, Verdict, examine
 from probate_conformance.report import Report
 from probate_conformance.running import report_of
@@ -114,3 +115,21 @@ def test_a_fault_that_looks_like_a_choice_in_some_traces_is_none(name: str) -> N
     run = checked(known_bad.backend(name, "asyncio"), cases=60, seed=0)
     assert found(run) == []
     assert ended(run) != {}
+
+
+def test_the_like_of_what_no_choice_explained_is_not_looked_into_until_one_is_flipped() -> None:
+    subject = ModelBackend(EDITION_2026_06.flipped(["closing_flush"]))
+    plan = Plan(SEED, 1)
+
+    def judged(number: int, reading: Reading) -> Examined:
+        trace = plan.trace(number, subject.manifest)
+        return subject.converse(examine(trace, EVERYTHING, (), reading))
+
+    with subject:
+        number = next(number for number in range(TRACES) if judged(number, Reading()).drifts)
+        (drift,) = judged(number, Reading()).drifts
+        failed = Reading().after((), (), drift.divergence)
+        again = judged(number, failed)
+    assert again.drifts == []
+    assert again.divergence == drift.divergence
+    assert failed.after([drift], (), None).alike == frozenset()

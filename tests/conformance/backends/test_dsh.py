@@ -375,6 +375,11 @@ class TestTurns:
         assert cancelled == ["signal 1 parent", "k returned"]
         assert released[-3:] == ["step/end 1 1", "turn/end 1 aborted parent", "idle"]
 
+    def test_signal_names_the_turn_of_an_agent_whose_log_is_heard_no_more(self, dsh: DshBackend) -> None:
+        held = (hold("model", "c"), send("s", "c", "hi"))
+        *_, cancelled = run(dsh, (create("c"),), (dispose("d", "c"),), held, (cancel("k", "c"),))
+        assert cancelled[0].endswith("1 user")
+
     def test_signal_is_heard_by_reactions(self, dsh: DshBackend) -> None:
         _, cancelled = self.turn(
             dsh,
@@ -481,6 +486,21 @@ class TestProvider:
         assert note_of(quiet) == "system-prompt/change"
         assert isinstance(calm, Quiet)
         assert calm.unknown == ()
+
+    def test_a_rejection_that_is_left_to_the_process_is_kept_by_name(self, dsh: DshBackend) -> None:
+        """An agent that is gone starts again without the services that it needs, and nobody waits for that."""
+        bursts = (
+            (create("c"),),
+            (dispose("d", "c"),),
+            (Hold(gate("prepare", "c"), Temper.DEAF), send("s", "c", "hi")),
+            (self.UNLOAD,),
+            (cancel("k", "c"), steer("t", "c", "on")),
+            (release("prepare", "c"),),
+        )
+        answers = dsh.converse(talk(Open(world=WORLD), *(Burst(items=items) for items in bursts), Close()))
+        assert "unhandledRejection" in [
+            name for answer in answers if isinstance(answer, Quiet) for name in answer.unknown
+        ]
 
 
 class TestCampaign:
