@@ -1,7 +1,7 @@
 """A crew: processes that are given tasks, and say what comes of them.
 
-A worker is started anew (``spawn``), so it has nothing of this process but what it is given. It has one pipe and no
-other tie: if this process ends, however that happens, the pipe ends, and so does the worker. If a worker ends, however
+A worker is started anew (``spawn``), so it has nothing of this process but what it is given. If this process ends,
+however that happens, so does the worker, whatever it is at: a thread of its own sees to that. If a worker ends, however
 that happens, that is heard as a message like any other, so nobody waits for it.
 
 Ctrl-C at a terminal reaches every process of the group. A worker takes no notice of it: the one who knows what is to
@@ -16,6 +16,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -89,8 +90,17 @@ def _send(connection: Connection, message: object) -> None:
     connection.send_bytes(pickle.dumps(message))
 
 
+def _end_with_parent() -> None:
+    """End when whoever has started us is gone, even if what we work on never ends."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(1)
+
+
 def _live(connection: Connection, work: Work) -> None:
     """Live as a worker."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     interrupt = Interrupt()

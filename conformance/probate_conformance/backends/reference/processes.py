@@ -27,7 +27,7 @@ from probate_reference.tasks import Task, TaskStatus
 
 SHELL: Final = "/bin/sh"
 
-_PATIENCE: Final = 20_000
+_PATIENCE: Final = 120_000
 """After how many milliseconds a process that does not answer is a defect."""
 
 _SCRIPT: Final = """\

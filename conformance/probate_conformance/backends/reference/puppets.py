@@ -4,9 +4,9 @@ What a program does is decided here, as for those in memory; what it hears and s
 it is told, see :mod:`.puppet`. The reference starts it, writes to it, ends its input, signals it and sees it go as it
 would with anybody's program.
 
-Nothing waits for time to pass. What was written to a process is on its way until the process has passed it on, so
-nothing is at rest before that; the same holds for a signal, and for a process that was told to go until it is gone.
-What a process was told to say is there to be read when it has acknowledged that.
+Nothing waits for time to pass. Whoever writes to a process, ends its input or asks it to end goes on when the process
+has heard of it; what it was told to say is there to be read when it has acknowledged that; and nothing is at rest
+before a process is gone that was told to go.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 from signal import SIGKILL, SIGTERM, Signals
 from tempfile import TemporaryDirectory
 
-from anyio import CancelScope, wait_readable
+from anyio import ClosedResourceError
 from anyio.abc import ByteReceiveStream, ByteSendStream
 
 from probate_conformance.backends.reference.gates import Gates
@@ -65,18 +65,11 @@ class ProcessProgram(Program):
         self._child: ProcessChild = spawn_process(command, dict(AMBIENT))
         self._process = os.pidfd_open(self._child.pid)
         self._rest = b""
-        self._coming = 0
-        """How much it was told by the reference and has not passed on."""
         self._leaving = False
         """Whether it was told to go and is not known to be gone."""
-        self._listening = CancelScope()
-        self._input = _Counted(self._child.send, self._count)
-        while b"\n" not in self._rest:
-            self._rest += self._read()
-        line, _, self._rest = self._rest.partition(b"\n")
-        self.environment = tuple(json.loads(line))
+        self._input = _Input(self._child.send, self)
+        self.environment = tuple(json.loads(self._line()))
         """What it has found in its environment."""
-        begin(self._listen)
 
     # As the reference sees it.
 
@@ -100,14 +93,14 @@ class ProcessProgram(Program):
         await self._child.watch()
 
     def signal(self, number: Signals) -> None:
-        """Hear a signal: TERM when its process has, and of KILL there is nothing to hear."""
+        """Hear a signal: TERM from its process, and of KILL there is nothing to hear."""
         if self.gone:
             return
         self._child.signal(number)
         if number is SIGKILL:
             super().signal(number)
         else:
-            self._count(1)
+            self.pass_on(1)
 
     def clear(self) -> str:
         """Leave nothing behind."""
@@ -116,21 +109,14 @@ class ProcessProgram(Program):
     # The process.
 
     def wait(self) -> bool:
-        """Wait for what is on its way from the process; tell whether there was anything.
+        """Wait until it is gone if it was told to go; tell whether it was.
 
-        :raises BackendBroke: if it never comes
+        :raises BackendBroke: if it stays
         """
-        if not self._coming and not self._leaving:
-            return False
-        if not readable(self._process if self._leaving else self._heard):
-            raise BackendBroke("the process of a program does not do as it is told")
-        self._leaving = False
-        return True
-
-    def cut_off(self) -> None:
-        """Wait for nothing any more that it was told, since the world is being closed."""
-        self._coming = 0
-        self._listening.cancel()
+        leaving, self._leaving = self._leaving, False
+        if leaving and not readable(self._process):
+            raise BackendBroke("the process of a program that is to go does not go")
+        return leaving
 
     def close(self) -> None:
         """Let go of it, and see to it that it goes."""
@@ -138,36 +124,28 @@ class ProcessProgram(Program):
         for descriptor in (*self._descriptors, self._process):
             os.close(descriptor)
 
-    def _count(self, more: int) -> None:
-        if self._listening.cancel_called:
-            return
-        self._coming += more
+    def pass_on(self, count: int) -> None:
+        """Wait until its process has heard so many things, and hear them.
 
-    def _read(self) -> bytes:
-        if not readable(self._heard):
-            raise BackendBroke("the process of a program does not begin")
-        return os.read(self._heard, 65536)
+        :raises BackendBroke: if it does not hear them
+        """
+        for _ in range(count):
+            word, _, words = self._line().partition(b" ")
+            match word:
+                case b"line":
+                    self.hear(json.loads(words))
+                case b"eof":
+                    self.hear_end()
+                case _:
+                    super().signal(SIGTERM)
 
-    async def _listen(self) -> None:
-        with self._listening:
-            while True:
-                await wait_readable(self._heard)
-                *lines, self._rest = (self._rest + os.read(self._heard, 65536)).split(b"\n")
-                for line in lines:
-                    self._pass_on(line)
-
-    def _pass_on(self, line: bytes) -> None:
-        if self.gone:
-            return
-        self._coming -= 1
-        word, _, words = line.partition(b" ")
-        match word:
-            case b"line":
-                self.hear(json.loads(words))
-            case b"eof":
-                self.hear_end()
-            case _:
-                super().signal(SIGTERM)
+    def _line(self) -> bytes:
+        while b"\n" not in self._rest:
+            if not readable(self._heard):
+                raise BackendBroke("the process of a program does not hear what is said to it")
+            self._rest += os.read(self._heard, 65536)
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
 
     def _write(self, message: object) -> None:
         os.write(self._told, b"say " + json.dumps(message).encode() + b"\n")
@@ -176,7 +154,6 @@ class ProcessProgram(Program):
         os.read(self._said, 1)
 
     def _leave(self) -> None:
-        self.cut_off()
         os.write(self._told, b"exit\n")
         self._leaving = True
 
@@ -201,14 +178,8 @@ class ProcessSubject(SubagentSubject):
                 for program in self._processes:
                     program.close()
 
-    def stop(self) -> None:
-        """End: what does not go when it is told to is made to."""
-        super().stop()
-        for program in self._processes:
-            program.cut_off()
-
     def wait_outside(self) -> bool:
-        """Wait for what is on its way from processes; tell whether there was anything."""
+        """Wait for the processes that were told to go; tell whether there were any."""
         return any(program.wait() for program in self._processes)
 
     def _started(self, label: Label, command: Command, tell: Callable[[str], None]) -> tuple[Program, Iterable[str]]:
@@ -218,22 +189,36 @@ class ProcessSubject(SubagentSubject):
         return program, program.environment
 
 
-class _Counted(ByteSendStream):
-    """The input of a process, of which is known how much was written."""
+class _Input(ByteSendStream):
+    """The input of a process, which has heard what was written when that is over."""
 
-    def __init__(self, stream: ByteSendStream, count: Callable[[int], object]) -> None:
+    def __init__(self, stream: ByteSendStream, program: ProcessProgram) -> None:
         self._stream = stream
-        self._count = count
+        self._program = program
+        self._sending = False
         self._ended = False
 
     async def send(self, item: bytes) -> None:
         """Write."""
-        await self._stream.send(item)
-        self._count(item.count(b"\n"))
+        self._sending = True
+        try:
+            await self._stream.send(item)
+        except ClosedResourceError:
+            self._end()
+            raise
+        finally:
+            self._sending = False
+        if not self._program.gone:
+            self._program.pass_on(item.count(b"\n"))
 
     async def aclose(self) -> None:
-        """Write no more."""
-        if not self._ended:
-            self._ended = True
-            self._count(1)
+        """Write no more. It is closed when nobody is writing; then who was writing is the first to know."""
         await self._stream.aclose()
+        if not self._sending:
+            self._end()
+
+    def _end(self) -> None:
+        """Let the process hear of the end, whoever sees first that it has come."""
+        if not self._ended and not self._program.gone:
+            self._ended = True
+            self._program.pass_on(1)
