@@ -12,6 +12,8 @@ from probate_conformance.backends.model import ModelBackend
 from probate_conformance.backends.reference import known_bad
 from probate_conformance.checking import Plan
 from probate_conformance.docs.backends import __main__ as command
+from probate_conformance.docs.backends import page
+from probate_conformance.docs.backends.causes import Cause, Causes, causes_of
 from probate_conformance.docs.backends.families import FAMILIES, Family
 from probate_conformance.docs.backends.page import files
 from probate_conformance.docs.backends.runs import runs_of
@@ -21,6 +23,7 @@ from probate_conformance.render.ndjson import render
 from probate_conformance.report import Drift, Header, Run, end_of
 from probate_conformance.running import check_backend
 from probate_conformance.trace import load
+from probate_model.clauses import CLAUSES
 
 EDITION = "2026-06"
 BAD = "bad:cancel-forgets-queue"
@@ -39,6 +42,14 @@ def runs() -> dict[tuple[str, str], Run]:
         ("model", EDITION): run("model", ModelBackend()),
         (BAD, EDITION): run(BAD, known_bad.backend("cancel-forgets-queue", "asyncio")),
     }
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_causes_speak_of_clauses_and_backends_that_there_are(family: Family) -> None:
+    known = causes_of(family.name)
+    for cause in known.causes if known else ():
+        assert set(cause.clauses) <= CLAUSES.keys(), cause.title
+        assert set(cause.only) <= set(family.backends), cause.title
 
 
 class TestPage:
@@ -71,6 +82,20 @@ class TestPage:
         assert f"]({case})" in page
         (tmp_path / "case.json").write_text(made[case])
         assert load(tmp_path / "case.json") == failure.case
+
+    def test_tells_what_is_behind_the_faults_and_what_nobody_has_explained(
+        self, runs: dict[tuple[str, str], Run], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        known = Cause(title="It forgets", clauses=("CANCEL-03", "CANCEL-02"), why="Because.", only=(BAD,))
+        monkeypatch.setattr(page, "causes_of", lambda _: Causes(words="Found out.", cause=(known,)))
+        told = files(TOY, runs)["toy.md"]
+        assert f"- **It forgets.** Because. *CANCEL-03: {BAD}.*\n" in told
+        assert "Not traced" not in told
+        elsewhere = known.model_copy(update={"only": ("model",)})
+        monkeypatch.setattr(page, "causes_of", lambda _: Causes(words="Found out.", cause=(elsewhere,)))
+        told = files(TOY, runs)["toy.md"]
+        assert "It forgets" not in told
+        assert "\nNot traced to a cause yet: CANCEL-03.\n" in told
 
     def test_tells_which_choices_are_made_otherwise(self, runs: dict[tuple[str, str], Run]) -> None:
         drift = Drift(choices={"wake": "within-send", "teardown": "scope-first"}, clause="TURN-16", number=3, seen="it")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from probate_conformance.cli.casefiles import slug
+from probate_conformance.docs.backends.causes import causes_of
 from probate_conformance.docs.backends.families import Family
 from probate_conformance.lockstep import Verdict
 from probate_conformance.report import UNEXPLAINED, ClauseResult, Failure, Report, Run
@@ -68,6 +69,7 @@ class Page:
         parts = [f"{_GENERATED}\n\n# {family.title}\n\n{family.words}", self._runs()]
         parts += [self._drift(edition) for edition in family.editions]
         parts += [self._matrix(edition) for edition in reversed(family.editions)]
+        parts.append(self._causes())
         parts += [self._faults(edition) for edition in reversed(family.editions)]
         parts.append(self._unclaimed())
         parts.append(self._unknown())
@@ -146,6 +148,29 @@ class Page:
         return f"## Clause by clause under `{edition}`\n\n{_READING}\n{_table(head, rows)}"
 
     # The faults.
+
+    def _causes(self) -> str:
+        """Tell what is behind the faults under the edition that the backends follow, as far as it was found out."""
+        known = causes_of(self.family.name)
+        if known is None:
+            return ""
+        edition = self.family.editions[-1]
+        drifted = {drift.clause for _, report in self._reports(edition) for drift in report.drifts}
+        failing = {
+            name: tuple(backend for backend, _, _ in found)
+            for name, found in self._failing(edition).items()
+            if name not in drifted
+        }
+        text = f"## What remains under `{edition}`, and why it is the release's\n\n{_filled(known.words)}\n"
+        for cause in known.causes:
+            clauses = cause.shows_in(failing)
+            if clauses:
+                backends = [name for name in self.backends if any(name in found for found in clauses.values())]
+                where = ", ".join(_short(name, self.family) for name in backends)
+                text += _bullet(f"**{cause.title}.** {cause.why.strip()} *{', '.join(clauses)}: {where}.*")
+        explained = {name for cause in known.causes for name in cause.shows_in(failing)}
+        left = ", ".join(sorted(failing.keys() - explained, key=_place))
+        return text + (f"\nNot traced to a cause yet: {left}.\n" if left else "")
 
     def _faults(self, edition: str) -> str:
         """Tell of each clause that failed; of one that fails under the newest edition too, only there."""
@@ -234,11 +259,12 @@ def _place(name: str) -> int:
 
 
 def _filled(text: str) -> str:
-    return textwrap.fill(text, _WIDTH) + "\n"
+    return textwrap.fill(" ".join(text.split()), _WIDTH, break_on_hyphens=False) + "\n"
 
 
 def _bullet(text: str) -> str:
-    return textwrap.fill(text, _WIDTH, initial_indent="- ", subsequent_indent="  ", break_long_words=False) + "\n"
+    lines = textwrap.wrap(text, _WIDTH - 2, break_long_words=False, break_on_hyphens=False)
+    return "- " + "\n  ".join(lines) + "\n"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
