@@ -334,6 +334,24 @@ async def test_a_broken_pipe_closes_the_connection() -> None:
         assert await near.peer.closed == CloseCause.BROKEN
 
 
+async def test_a_side_that_is_heard_out_may_still_answer_what_it_was_asked() -> None:
+    async with running(hears_out=True) as near:
+        asked = near.peer.request("hello", {})
+        question = await near.far.hear()
+        await near.far.receive.aclose()
+        near.peer.notify("bye", {})
+        unheard = near.peer.request("again", {})
+        with pytest.raises(ConnectionClosed, match="broken"):
+            await unheard
+        with pytest.raises(ConnectionClosed, match="broken"):
+            await near.peer.request("once more", {})
+        assert not near.peer.closed.done
+        await near.far.say(result(question["id"], "hi"))
+        assert await asked == "hi"
+        await near.far.send.aclose()
+        assert await near.peer.closed == CloseCause.ENDED
+
+
 async def test_a_side_that_does_not_read_is_left() -> None:
     async with running(max_waiting=10_000, capacity=0) as near:
         while not near.peer.closed.done:

@@ -195,6 +195,16 @@ async def test_a_program_that_does_not_exist_is_an_error_and_harms_nobody() -> N
         await run.dispose()
 
 
+async def test_a_program_that_does_not_exist_and_that_nobody_wants_is_aborted() -> None:
+    async with Subagents() as subagents:
+        subagents.register("acp", AcpProvider("/no/such/program", "x"))
+        signal = AbortSignal()
+        signal.abort()
+        run = subagents.start("acp", RunRequest("do it", signal=signal))
+        assert await run.result == RunResult(RunStop.ABORTED)
+        await run.dispose()
+
+
 @pytest.mark.parametrize(
     ("allow", "options", "answer"),
     [
@@ -278,6 +288,36 @@ async def test_the_last_words_of_a_child_that_is_disposed_count() -> None:
         await end
         assert (await run.result).stop is RunStop.ABORTED
         assert child.steps[-1] == "clear"
+
+
+async def stand_still(_seconds: float) -> None:
+    await anyio.sleep_forever()
+
+
+async def test_a_cancel_that_a_disposed_child_cannot_hear_does_not_cost_its_answer() -> None:
+    async with faked(sleep=stand_still) as it:
+        run, child, prompt = await it.prompted()
+        end = run.dispose()
+        assert await child.far.hear_all() == []
+        run.cancel()
+        await anyio.wait_all_tasks_blocked()
+        assert not run.result.done
+        await reply(child, prompt, {"stopReason": "end_turn"})
+        assert (await run.result).stop is RunStop.COMPLETED
+        child.go()
+        await end
+
+
+async def test_a_signal_that_fires_after_the_dispose_is_not_heard() -> None:
+    async with faked(sleep=stand_still) as it:
+        signal = AbortSignal()
+        run, child, _prompt = await it.prompted(RunRequest("do it", signal=signal))
+        end = run.dispose()
+        assert signal._callbacks == {}
+        signal.abort()
+        child.go()
+        assert (await run.result).stop is RunStop.ERROR
+        await end
 
 
 async def test_a_child_that_says_too_much_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
