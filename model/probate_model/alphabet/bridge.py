@@ -9,12 +9,12 @@ does is to answer, and what it does to agents is seen of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
 from probate_model.alphabet.members import plain
 from probate_model.alphabet.names import AgentId, Label, OwnerName, Text
+from probate_model.alphabet.values import value
 
 BRIDGE_OWNER: Final = OwnerName("acp")
 """The owner of all agents that the bridge creates. A world of the profile has it."""
@@ -29,7 +29,7 @@ class StopReason(StrEnum):
     CANCELLED = "cancelled"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Connect:
     """Let a client connect. Bound from here on."""
 
@@ -37,7 +37,7 @@ class Connect:
     item: Literal["connect"] = "connect"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class NewSession:
     """Ask for a new session, whose agent has a setup. Returns the agent."""
 
@@ -57,7 +57,7 @@ class Folder(StrEnum):
     """Nowhere: it is no absolute path."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class LoadSession:
     """Ask for a stored session, with all that was said in it. Returns the agent."""
 
@@ -68,7 +68,7 @@ class LoadSession:
     item: Literal["load_session"] = "load_session"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ResumeSession:
     """Ask for a stored session, and not for what was said in it. Returns the agent."""
 
@@ -79,7 +79,7 @@ class ResumeSession:
     item: Literal["resume_session"] = "resume_session"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Prompt:
     """Prompt a session. Returns the stop reason."""
 
@@ -89,7 +89,7 @@ class Prompt:
     item: Literal["prompt"] = "prompt"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class CancelSession:
     """Cancel what a session does: a notification, so that it returns when it is written."""
 
@@ -98,7 +98,7 @@ class CancelSession:
     item: Literal["cancel_session"] = "cancel_session"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class CloseSession:
     """Close a session. Returns when its agent has ended."""
 
@@ -107,7 +107,7 @@ class CloseSession:
     item: Literal["close_session"] = "close_session"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class CallOff:
     """Call off a request by its label, whatever became of it: a notification, as a cancel of a session is."""
 
@@ -117,7 +117,7 @@ class CallOff:
     item: Literal["call_off"] = "call_off"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Disconnect:
     """Let a client end its output, and no more. Returns when all that it held has ended."""
 
@@ -126,7 +126,7 @@ class Disconnect:
     item: Literal["disconnect"] = "disconnect"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class CloseBridge:
     """Close the bridge, as the unload of its plug-in does. Returns when all that it made has ended."""
 

@@ -6,7 +6,6 @@ file is not observed: stream chunks, request headers, the end of a flush, report
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
@@ -18,6 +17,7 @@ from probate_model.alphabet.rooms import InRoom
 from probate_model.alphabet.sessions import StoredLog
 from probate_model.alphabet.subagents import CHILD_EVENTS, SUBAGENT_EVENTS, ChildEvent, Delegated, SubagentEvent
 from probate_model.alphabet.tasks import TASK_EVENTS, TaskEvent, TaskRef, TaskValue
+from probate_model.alphabet.values import value
 
 
 @plain
@@ -97,7 +97,7 @@ class TurnOutcome(StrEnum):
 # Records of the session log.
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class TurnStart:
     """A turn opened."""
 
@@ -106,7 +106,7 @@ class TurnStart:
     record: Literal["turn/start"] = "turn/start"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class UserMessage:
     """A prompt, or steering, joined the turn."""
 
@@ -114,7 +114,7 @@ class UserMessage:
     record: Literal["user/message"] = "user/message"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ContextMessage:
     """Injected context joined the turn."""
 
@@ -122,7 +122,7 @@ class ContextMessage:
     record: Literal["context/message"] = "context/message"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class StepStart:
     """A step of the turn opened."""
 
@@ -131,7 +131,7 @@ class StepStart:
     record: Literal["step/start"] = "step/start"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class AssistantMessage:
     """The model answered."""
 
@@ -139,7 +139,7 @@ class AssistantMessage:
     record: Literal["assistant/message"] = "assistant/message"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ToolCall:
     """The n-th call of the step's batch began, or would have begun."""
 
@@ -147,7 +147,7 @@ class ToolCall:
     record: Literal["tool/call"] = "tool/call"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ToolResult:
     """The n-th call of the step's batch ended."""
 
@@ -156,7 +156,7 @@ class ToolResult:
     record: Literal["tool/result"] = "tool/result"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class StepEnd:
     """The step closed."""
 
@@ -165,7 +165,7 @@ class StepEnd:
     record: Literal["step/end"] = "step/end"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class TurnEnd:
     """The turn closed."""
 
@@ -176,7 +176,7 @@ class TurnEnd:
     record: Literal["turn/end"] = "turn/end"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class InboxInserted:
     """Input was accepted, where the inbox is kept as records: it is at the tail of the list."""
 
@@ -185,7 +185,7 @@ class InboxInserted:
     record: Literal["inbox/inserted"] = "inbox/inserted"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class InboxClaimed:
     """A step took in so many from the head of the list."""
 
@@ -194,7 +194,7 @@ class InboxClaimed:
     record: Literal["inbox/claimed"] = "inbox/claimed"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class InboxDiscarded:
     """So many were dropped from the head of the list, unrun: by a cancel, or by the end of the agent."""
 
@@ -224,7 +224,7 @@ Record: TypeAlias = (
 # What a call settles with.
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Listed:
     """One registry entry as a snapshot shows it."""
 
@@ -234,7 +234,7 @@ class Listed:
     """The agent on whose behalf it was created; none for one that an owner created."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Snapshot:
     """The registries at one moment, in the order of their entries."""
 
@@ -243,7 +243,7 @@ class Snapshot:
     sessions: tuple[AgentRef, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Returned:
     """The call returned: a create with its agent, a look with its snapshot, some with more, others with nothing."""
 
@@ -255,7 +255,7 @@ RETURNED: Final = Returned()
 """The call returned, and there is nothing more to say."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Raised:
     """The call raised."""
 
@@ -268,7 +268,7 @@ Settlement: TypeAlias = Returned | Raised
 # The events.
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class SessionCreated:
     """The session is announced; both registries already hold the pair. A throw here vetoes the creation."""
 
@@ -276,7 +276,7 @@ class SessionCreated:
     event: Literal["session/created"] = "session/created"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class AgentCreated:
     """The agent is announced. A throw here vetoes the creation."""
 
@@ -284,7 +284,7 @@ class AgentCreated:
     event: Literal["agent/created"] = "agent/created"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class SessionStarted:
     """The agent is published and its session starts."""
 
@@ -293,7 +293,7 @@ class SessionStarted:
     event: Literal["agent/session-start"] = "agent/session-start"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class AgentDisposed:
     """The agent's entry was removed."""
 
@@ -301,7 +301,7 @@ class AgentDisposed:
     event: Literal["agent/disposed"] = "agent/disposed"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class SessionDisposed:
     """The session's entry was removed."""
 
@@ -309,7 +309,7 @@ class SessionDisposed:
     event: Literal["session/disposed"] = "session/disposed"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ScopeCleanup:
     """A cleanup registered in the agent's scope began."""
 
@@ -317,7 +317,7 @@ class ScopeCleanup:
     event: Literal["scope/cleanup"] = "scope/cleanup"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class StatusChanged:
     """The status changed."""
 
@@ -326,7 +326,7 @@ class StatusChanged:
     event: Literal["agent/status"] = "agent/status"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Queued:
     """Input was accepted."""
 
@@ -336,7 +336,7 @@ class Queued:
     event: Literal["agent/queued"] = "agent/queued"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class CancelRequested:
     """A cancel that finds something to stop is about to stop it."""
 
@@ -345,7 +345,7 @@ class CancelRequested:
     event: Literal["agent/cancel-requested"] = "agent/cancel-requested"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class AgentError:
     """Something failed. ``step`` is 0 for a flush, and when no step was open."""
 
@@ -355,7 +355,7 @@ class AgentError:
     event: Literal["agent/error"] = "agent/error"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Signalled:
     """The turn's signal as a model or tool body in flight hears it. No body in flight, no event."""
 
@@ -365,7 +365,7 @@ class Signalled:
     event: Literal["signal"] = "signal"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Flushed:
     """The flush listeners are called. ``upto`` is the number of records in the log then."""
 
@@ -374,7 +374,7 @@ class Flushed:
     event: Literal["session/flush"] = "session/flush"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Logged:
     """A record was committed to the session's log, as number ``seq`` from 0."""
 
@@ -384,7 +384,7 @@ class Logged:
     event: Literal["log"] = "log"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Settled:
     """A call settled."""
 

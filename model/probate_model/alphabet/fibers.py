@@ -9,13 +9,13 @@ the name of an owner: an agent that is created by it belongs to the fiber.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Literal, NewType, TypeAlias
 
 from probate_model.alphabet.members import plain
 from probate_model.alphabet.names import Label
 from probate_model.alphabet.rooms import InRoom
+from probate_model.alphabet.values import value
 
 ServiceName = NewType("ServiceName", str)
 """The name under which a service is provided."""
@@ -62,7 +62,7 @@ class DisposerOutcome(StrEnum):
     FAIL = "fail"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Plug:
     """Plug in a plug-in as a child of a fiber. Synchronous; nothing of its body runs before a later step."""
 
@@ -75,7 +75,7 @@ class Plug:
     item: Literal["plug"] = "plug"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Unplug:
     """Dispose a fiber; every caller joins the one end."""
 
@@ -84,7 +84,7 @@ class Unplug:
     item: Literal["unplug"] = "unplug"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Restart:
     """Unload a fiber and load it again, or try again if it has failed. Returns when no transition is left."""
 
@@ -93,7 +93,7 @@ class Restart:
     item: Literal["restart"] = "restart"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class AddEffect:
     """Register an effect on a fiber. Synchronous, unless its setup takes time."""
 
@@ -104,7 +104,7 @@ class AddEffect:
     item: Literal["effect"] = "effect"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Provide:
     """Provide a service on a fiber, synchronously. It ends with the fiber, or by ``end_effect``."""
 
@@ -114,7 +114,7 @@ class Provide:
     item: Literal["provide"] = "provide"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class EndEffect:
     """Dispose one effect, or withdraw one service, that an op registered; every caller joins the one end."""
 
@@ -123,7 +123,7 @@ class EndEffect:
     item: Literal["end_effect"] = "end_effect"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Use:
     """Ask for a service on a fiber, synchronously. Returns the label of the fiber that provides it, or nothing."""
 
@@ -158,7 +158,7 @@ class _OfEffect(InRoom):
         return f"effect {self.effect}"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class FiberChanged(_OfFiber):
     """A fiber has taken on another state."""
 
@@ -167,7 +167,7 @@ class FiberChanged(_OfFiber):
     event: Literal["fiber/state"] = "fiber/state"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class BodyEntered(_OfFiber):
     """The body of a fiber is entered, before it does anything."""
 
@@ -175,7 +175,7 @@ class BodyEntered(_OfFiber):
     event: Literal["fiber/body"] = "fiber/body"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class DisposerCalled(_OfEffect):
     """A disposer is called: the one of member ``member``, from 1, of an effect."""
 
@@ -184,7 +184,7 @@ class DisposerCalled(_OfEffect):
     event: Literal["effect/dispose"] = "effect/dispose"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class DisposerEnded(_OfEffect):
     """A disposer has ended."""
 

@@ -11,12 +11,12 @@ race here is left to luck and why no test sleeps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NewType
 
 from probate_model.alphabet.members import plain
 from probate_model.alphabet.names import Label
+from probate_model.alphabet.values import value
 
 GateOutcome = NewType("GateOutcome", str)
 """How an activity goes on from a gate; which ones a gate knows depends on its kind."""
@@ -83,7 +83,7 @@ class Temper(StrEnum):
     DEAF = "deaf"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Gate:
     """One gate: its kind, and the creation whose agent arrives at it; of a process, the start of its task or run."""
 

@@ -11,15 +11,15 @@ sublist of the items of a trace is again a trace, which is what shrinking needs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from probate_model.alphabet.gates import Gate, GateOutcome, Temper
 from probate_model.alphabet.names import Label, OwnerName, Tag
 from probate_model.alphabet.ops import Op
+from probate_model.alphabet.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Throw:
     """Raise from inside the dispatch. Only the last action of a reaction can be one."""
 
@@ -27,7 +27,7 @@ class Throw:
     item: Literal["throw"] = "throw"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Reject:
     """Fail asynchronously, after the dispatch. Never vetoes, is always contained."""
 
@@ -40,7 +40,7 @@ Action: TypeAlias = Op | Throw | Reject
 Scalar: TypeAlias = str | int | bool
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Pattern:
     """Which events a reaction waits for: a kind, and fields with the values that they must have.
 
@@ -51,7 +51,7 @@ class Pattern:
     where: tuple[tuple[str, Scalar], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class React:
     """Install an ordinary listener that acts once, at the ``nth`` match, inside its dispatch.
 
@@ -65,7 +65,7 @@ class React:
     item: Literal["react"] = "react"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Plan:
     """Set the outcomes of the next arrivals at an open gate."""
 
@@ -74,7 +74,7 @@ class Plan:
     item: Literal["plan"] = "plan"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Hold:
     """Make later arrivals wait. May precede the creation."""
 
@@ -83,7 +83,7 @@ class Hold:
     item: Literal["hold"] = "hold"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Release:
     """Let the oldest waiting arrival go on with an outcome. Void if none waits."""
 
@@ -92,7 +92,7 @@ class Release:
     item: Literal["release"] = "release"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Open:
     """End the hold: all that wait go on with the default, oldest first."""
 
@@ -100,7 +100,7 @@ class Open:
     item: Literal["open"] = "open"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Settle:
     """Run until nothing can run: every activity is at its idle wait or at a held gate."""
 
@@ -112,7 +112,7 @@ BurstItem: TypeAlias = Op | React | GateItem
 Item: TypeAlias = BurstItem | Settle
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class WorldSpec:
     """What exists before the first item."""
 

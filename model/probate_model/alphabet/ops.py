@@ -10,7 +10,6 @@ The discriminator ``item`` makes an op a trace item as it stands; see ``items``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
@@ -21,6 +20,7 @@ from probate_model.alphabet.names import AgentId, Label, OwnerName, Text
 from probate_model.alphabet.sessions import SessionsOp
 from probate_model.alphabet.subagents import SubagentOp
 from probate_model.alphabet.tasks import TaskOp
+from probate_model.alphabet.values import value
 
 
 @plain
@@ -50,14 +50,14 @@ class Cause(StrEnum):
     """Somebody who hooked into the turn; only where a cancel has to name its cause."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ByOwner:
     """The creation is made through an owner's context and ends with it."""
 
     owner: OwnerName
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ByAgent:
     """The creation is made through another agent's context: it is that agent's child and ends with it."""
 
@@ -67,7 +67,7 @@ class ByAgent:
 By: TypeAlias = ByOwner | ByAgent
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Create:
     """Create an agent. Returns the agent with its handle once it is published."""
 
@@ -80,7 +80,7 @@ class Create:
     item: Literal["create"] = "create"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Resume:
     """Create an agent from its stored log (profile ``sessions``)."""
 
@@ -93,7 +93,7 @@ class Resume:
     item: Literal["resume"] = "resume"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Abort:
     """Fire the creation's signal. Void if none is armed; nothing once the creation has settled."""
 
@@ -102,7 +102,7 @@ class Abort:
     item: Literal["abort"] = "abort"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Withdraw:
     """The owner ends this one lifecycle, pending or live, by the same teardown that ``dispose`` joins."""
 
@@ -111,7 +111,7 @@ class Withdraw:
     item: Literal["withdraw"] = "withdraw"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Send:
     """Put a prompt at the tail of the queue and wake a parked driver."""
 
@@ -121,7 +121,7 @@ class Send:
     item: Literal["send"] = "send"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Steer:
     """Join the running turn between two steps; the same as ``send`` when nothing runs."""
 
@@ -131,7 +131,7 @@ class Steer:
     item: Literal["steer"] = "steer"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Inject:
     """Put context into the log: inside the open turn, or as a one-shot turn of its own. Never wakes the driver."""
 
@@ -141,7 +141,7 @@ class Inject:
     item: Literal["inject"] = "inject"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Cancel:
     """Stop what is queued and what runs. Never raises, in any state."""
 
@@ -151,7 +151,7 @@ class Cancel:
     item: Literal["cancel"] = "cancel"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class AwaitIdle:
     """Wait until nothing runs and nothing is queued; after disposal, until the driver has exited."""
 
@@ -160,7 +160,7 @@ class AwaitIdle:
     item: Literal["await_idle"] = "await_idle"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Dispose:
     """Join the one teardown of the agent through the handle that its creation returned."""
 
@@ -169,7 +169,7 @@ class Dispose:
     item: Literal["dispose"] = "dispose"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class UnloadOwner:
     """End an owner and with it all that was created through it."""
 
@@ -178,7 +178,7 @@ class UnloadOwner:
     item: Literal["unload_owner"] = "unload_owner"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class LoadOwner:
     """Start a new incarnation of an owner. Void while it is active."""
 
@@ -187,7 +187,7 @@ class LoadOwner:
     item: Literal["load_owner"] = "load_owner"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class UnloadProvider:
     """End the agent provider and with it every agent that it made."""
 
@@ -195,7 +195,7 @@ class UnloadProvider:
     item: Literal["unload_provider"] = "unload_provider"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class LoadProvider:
     """Start a new incarnation of the agent provider. Void while it is active."""
 
@@ -203,7 +203,7 @@ class LoadProvider:
     item: Literal["load_provider"] = "load_provider"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Look:
     """Take a snapshot of the registries."""
 

@@ -8,11 +8,11 @@ again, with its owners and its provider active.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
 from probate_model.alphabet.names import AgentId, Label
+from probate_model.alphabet.values import value
 
 
 class Tail(StrEnum):
@@ -38,7 +38,7 @@ class Restart(StrEnum):
     """With none."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Crash:
     """End the process, and start it again at the next settle."""
 
@@ -48,7 +48,7 @@ class Crash:
     item: Literal["crash"] = "crash"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Reload:
     """Close the durable store and open it again while sessions live. Void without one."""
 
@@ -56,7 +56,7 @@ class Reload:
     item: Literal["reload"] = "reload"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Stored:
     """Look at the stored log of an id, and change nothing. Void without a durable store."""
 
@@ -68,7 +68,7 @@ class Stored:
 SessionsOp: TypeAlias = Crash | Reload | Stored
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class StoredLog:
     """What a stored log shows: how many records were committed, and whether they end inside a turn."""
 

@@ -11,13 +11,13 @@ a temper says whether the program heeds a cancel; a program that leaves deaf hee
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
 from probate_model.alphabet.members import plain
 from probate_model.alphabet.names import AgentRef, Label, OwnerName, Text
 from probate_model.alphabet.rooms import InRoom
+from probate_model.alphabet.values import value
 
 RUN_OWNER: Final = OwnerName("runs")
 """The owner of the children of runs that have no parent. A world of the profile has it."""
@@ -123,7 +123,7 @@ OVERLAY: Final = (("CHILD_API_KEY", "configured"), ("DB_PASSWORD", "given"), ("E
 # The ops.
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class StartRun:
     """Start a run. Returns its id."""
 
@@ -138,7 +138,7 @@ class StartRun:
     item: Literal["start_run"] = "start_run"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Delegate:
     """Have an agent call the tool that delegates. Returns what became of the run, when nothing is left of it."""
 
@@ -150,7 +150,7 @@ class Delegate:
     item: Literal["delegate"] = "delegate"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class CancelRun:
     """Ask a run to stop, as its parent. Bound from the start on."""
 
@@ -159,7 +159,7 @@ class CancelRun:
     item: Literal["cancel_run"] = "cancel_run"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class AbortRun:
     """Fire the signal that a run was started with. Bound from the start on; void if there is none, or it has fired."""
 
@@ -168,7 +168,7 @@ class AbortRun:
     item: Literal["abort_run"] = "abort_run"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class AwaitRun:
     """Wait for the result of a run. Returns why it stopped."""
 
@@ -177,7 +177,7 @@ class AwaitRun:
     item: Literal["await_run"] = "await_run"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class DisposeRun:
     """End a run and its child. Returns when nothing of it is left; never raises; joined when repeated."""
 
@@ -186,7 +186,7 @@ class DisposeRun:
     item: Literal["dispose_run"] = "dispose_run"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class AddProvider:
     """Register a provider."""
 
@@ -195,7 +195,7 @@ class AddProvider:
     item: Literal["add_provider"] = "add_provider"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class RemoveProvider:
     """Take a provider out, as the reload of its plug-in does. Void if it is not there."""
 
@@ -204,7 +204,7 @@ class RemoveProvider:
     item: Literal["remove_provider"] = "remove_provider"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ChildSays:
     """Let a program say something while it works at its prompt. Void if it does not."""
 
@@ -215,7 +215,7 @@ class ChildSays:
     item: Literal["child_says"] = "child_says"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ChildAsks:
     """Let a program ask for permission while it works at its prompt. Returns the option, or ``cancelled``."""
 
@@ -225,7 +225,7 @@ class ChildAsks:
     item: Literal["child_asks"] = "child_asks"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class PassGrace:
     """Let the time pass that a program has to go. Void if nobody waits for that."""
 
@@ -255,7 +255,7 @@ OnRun: TypeAlias = CancelRun | AbortRun | AwaitRun | DisposeRun | ChildSays | Ch
 # What they return.
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Delegated:
     """What became of a run that was delegated to, and what its child has said."""
 
@@ -266,7 +266,7 @@ class Delegated:
 # The events.
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class RunStarted(InRoom):
     """A run has begun."""
 
@@ -284,7 +284,7 @@ class RunStarted(InRoom):
         return f"run:{self.run}"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class RunEnded(InRoom):
     """The result of a run has settled."""
 
@@ -300,7 +300,7 @@ class RunEnded(InRoom):
         return f"run:{self.run}"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ChildSpawned(InRoom):
     """The program of a run is started. Seen by the program, so nobody can react to it."""
 
@@ -317,7 +317,7 @@ class ChildSpawned(InRoom):
         return f"child:{self.run}"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ChildHears(InRoom):
     """The program of a run hears a message of the protocol, the end of its input, or a signal."""
 
@@ -332,7 +332,7 @@ class ChildHears(InRoom):
         return f"child:{self.run}"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ChildGone(InRoom):
     """The program of a run has ended."""
 

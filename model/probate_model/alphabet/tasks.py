@@ -12,13 +12,13 @@ twice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Literal, NewType, TypeAlias
 
 from probate_model.alphabet.members import plain
 from probate_model.alphabet.names import Label, Text
 from probate_model.alphabet.rooms import InRoom
+from probate_model.alphabet.values import value
 
 TaskRef = NewType("TaskRef", str)
 """``bash-n``: the n-th task that was started."""
@@ -75,7 +75,7 @@ class AgentsRegistry(StrEnum):
 # The ops.
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class StartTask:
     """Start a task through the tool, on behalf of an agent or of nobody. Returns its name."""
 
@@ -86,7 +86,7 @@ class StartTask:
     item: Literal["start_task"] = "start_task"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class LaunchTask:
     """Start a task at the executor, with any owner or none. Returns its name."""
 
@@ -98,7 +98,7 @@ class LaunchTask:
     item: Literal["launch_task"] = "launch_task"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class AbortTask:
     """Fire the signal that a task was started with. Void if there is none, or it has fired."""
 
@@ -107,7 +107,7 @@ class AbortTask:
     item: Literal["abort_task"] = "abort_task"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ReadTask:
     """Take what a task has written since it was read last. Returns it, with what the task is doing."""
 
@@ -119,7 +119,7 @@ class ReadTask:
     item: Literal["read_task"] = "read_task"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class KillTask:
     """End a task. Returns whether it was running."""
 
@@ -131,7 +131,7 @@ class KillTask:
     item: Literal["kill_task"] = "kill_task"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class TaskSays:
     """Let the process of a task write something. Void if it can't any more."""
 
@@ -141,7 +141,7 @@ class TaskSays:
     item: Literal["task_says"] = "task_says"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class OwnerOfTask:
     """Ask the executor whose a task is."""
 
@@ -150,7 +150,7 @@ class OwnerOfTask:
     item: Literal["owner_of_task"] = "owner_of_task"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ListTasks:
     """Ask the executor for all tasks, in the order of their start."""
 
@@ -158,7 +158,7 @@ class ListTasks:
     item: Literal["list_tasks"] = "list_tasks"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class AwaitTask:
     """Wait until a task is done: its process is gone, and whoever listens has been told."""
 
@@ -167,7 +167,7 @@ class AwaitTask:
     item: Literal["await_task"] = "await_task"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class UnloadTool:
     """Take the tool away. What runs goes on. Void if it is not loaded."""
 
@@ -175,7 +175,7 @@ class UnloadTool:
     item: Literal["unload_tool"] = "unload_tool"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class LoadTool:
     """Load the tool. It is there for as long as the executor is. Void if it is loaded."""
 
@@ -183,7 +183,7 @@ class LoadTool:
     item: Literal["load_tool"] = "load_tool"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class DisposeExecutor:
     """End the executor and every task. Returns when every process is gone; never raises; joined when repeated."""
 
@@ -191,7 +191,7 @@ class DisposeExecutor:
     item: Literal["dispose_executor"] = "dispose_executor"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class LoadExecutor:
     """Start a new executor, with no tasks; the old one may still be ending. Void while there is one."""
 
@@ -199,7 +199,7 @@ class LoadExecutor:
     item: Literal["load_executor"] = "load_executor"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class SetRegistry:
     """Say what the tool finds from now on when it looks for the registry of agents."""
 
@@ -235,7 +235,7 @@ TaskOp: TypeAlias = (
 # What they return.
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class TaskOutput:
     """What was new, as one line for each that was written, and what the task is doing."""
 
@@ -243,14 +243,14 @@ class TaskOutput:
     status: TaskStatus
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class TaskOwner:
     """Whose a task is; none of a task that has no owner, and of one that is not known."""
 
     owner: Token | None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ListedTask:
     """One task as the list shows it."""
 
@@ -258,7 +258,7 @@ class ListedTask:
     status: TaskStatus
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class TaskList:
     """All tasks, in the order of their start."""
 
@@ -271,7 +271,7 @@ TaskValue: TypeAlias = TaskOutput | TaskOwner | TaskList
 # The event.
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class TaskDone(InRoom):
     """A task has ended, as the listeners of the executor hear it."""
 
