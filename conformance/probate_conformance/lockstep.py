@@ -270,14 +270,14 @@ def _counted(result: Examined) -> None:
     for name, times in Counter([id(entry.demand) for entry in result.held]).items():
         demand = demands[name]
         for clause in demand.clauses:
-            demanded[clause] += times
+            demanded[clause] = demanded.get(clause, 0) + times
         if demand.clause in _TELLING:
             result.shown |= _TELLING[demand.clause]
     settled = [type(entry.event) for entry in result.held].count(Settled)
     if settled:
         demanded[SETTLES_ONCE] += settled
     for silence in result.silent:
-        demanded[silence.clause] += 1
+        demanded[silence.clause] = demanded.get(silence.clause, 0) + 1
     result.marks.update(result.reached)
     for noted in (result.held, result.silent, result.reached):
         noted.clear()

@@ -5,35 +5,51 @@ xor with itself shifted right by 30, times ``0xBF58476D1CE4E5B9``, xor with itse
 ``0x94D049BB133111EB``, xor with itself shifted right by 31, everything modulo 2**64. A number below ``n`` is the high
 64 bits of the draw times ``n``. No library's generator is used, because none promises the same numbers in its next
 version.
+
+Some numbers are made at a time, side by side in one large number: each has a lane of 128 bits, of which the upper half
+is empty between two operations, so a product stays in its lane. That takes half of the time.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import accumulate
+from struct import unpack
 from typing import Final, TypeVar
 
 T = TypeVar("T")
 
 _MASK: Final = (1 << 64) - 1
 _STEP: Final = 0x9E3779B97F4A7C15
+_AHEAD: Final = 32
+"""How many numbers are made at a time."""
+_ONES: Final = sum(1 << 128 * lane for lane in range(_AHEAD))
+_LOW: Final = _ONES * _MASK
+_STEPS: Final = sum((1 + lane) * _STEP % (1 << 64) << 128 * lane for lane in range(_AHEAD))
 
 
 class SplitMix64:
     """A stream of numbers that a seed determines."""
 
-    __slots__ = ("_state",)
+    __slots__ = ("_numbers", "_state")
 
     def __init__(self, seed: int) -> None:
         self._state = seed & _MASK
+        self._numbers: list[int] = []
+        """Those that are made and not drawn, the next one last."""
 
     def draw(self) -> int:
         """Give the next number from 0 to 2**64 - 1."""
-        self._state = mixed = (self._state + _STEP) & _MASK
-        mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
-        return mixed ^ (mixed >> 31)
+        if not self._numbers:
+            self._make()
+        return self._numbers.pop()
+
+    def _make(self) -> None:
+        mixed = (self._state * _ONES + _STEPS) & _LOW
+        mixed = ((mixed ^ (mixed >> 30 & _LOW)) * 0xBF58476D1CE4E5B9) & _LOW
+        mixed = ((mixed ^ (mixed >> 27 & _LOW)) * 0x94D049BB133111EB) & _LOW
+        mixed ^= mixed >> 31 & _LOW
+        self._numbers = list(unpack(f"<{2 * _AHEAD}Q", mixed.to_bytes(16 * _AHEAD, "little"))[-2::-2])
+        self._state = (self._state + _AHEAD * _STEP) & _MASK
 
     def below(self, bound: int) -> int:
         """Give a number from 0 to ``bound - 1``."""
@@ -49,8 +65,12 @@ class SplitMix64:
 
     def weighted(self, options: Sequence[tuple[int, T]]) -> T:
         """Give one of the options, each as likely as its weight says."""
-        bounds = list(accumulate([weight for weight, _ in options]))
-        return options[bisect_right(bounds, self.below(bounds[-1]))][1]
+        place = self.below(sum([weight for weight, _ in options]))
+        for weight, option in options:
+            place -= weight
+            if place < 0:
+                return option
+        raise ValueError("there is nothing to draw from")
 
 
 def stream_of(seed: int, number: int) -> SplitMix64:

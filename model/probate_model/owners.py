@@ -102,7 +102,7 @@ def can_advance(agents: Sequence[Agent], unload: Unload) -> bool:
     """Tell whether an unload has a teardown to start, or nothing left to wait for."""
     if not unload.begun or unload.to_start:
         return True
-    return all(agent.teardown is Teardown.DONE for agent in agents if agent.label in unload.awaited)
+    return not [agent for agent in agents if agent.teardown is not Teardown.DONE and agent.label in unload.awaited]
 
 
 def advance(run: Run, unload: Unload) -> None:

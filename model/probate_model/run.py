@@ -11,7 +11,7 @@ was installed before all others would see it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Literal, NamedTuple, cast
 
 from probate_model.alphabet.events import (
@@ -95,9 +95,9 @@ class Run:
     """The mutable inside of one atomic stretch; see the essay above."""
 
     __slots__ = (
-        "_agents",
         "_begin",
         "_places",
+        "agents",
         "appending",
         "contained",
         "due",
@@ -121,7 +121,8 @@ class Run:
 
     def __init__(self, world: World, begin: Begin) -> None:
         self._begin = begin
-        self._agents = list(world.agents)
+        self.agents = list(world.agents)
+        """All agents that ever began, in order of creation, as they are at this moment; changed by ``update`` alone."""
         self._places: dict[Label, int] | None = None
         self.edition = world.edition
         self.owners = world.owners
@@ -166,7 +167,7 @@ class Run:
                 self.edition,
                 self.owners,
                 self.provider,
-                tuple(self._agents),
+                tuple(self.agents),
                 self.registry,
                 self.sessions,
                 self.numbers,
@@ -180,42 +181,37 @@ class Run:
 
     def _locate(self) -> dict[Label, int]:
         """Find where each agent is; when first asked for, since many runs speak of none."""
-        places = self._places = {agent.label: position for position, agent in enumerate(self._agents)}
+        places = self._places = {agent.label: position for position, agent in enumerate(self.agents)}
         return places
 
     def __getitem__(self, label: Label) -> Agent:
-        return self._agents[(self._places or self._locate())[label]]
+        return self.agents[(self._places or self._locate())[label]]
 
     def find(self, label: Label) -> Agent | None:
         """Give the agent that the creation ``label`` made or makes; none if there is no such creation."""
         position = (self._places or self._locate()).get(label)
-        return None if position is None else self._agents[position]
-
-    @property
-    def agents(self) -> Sequence[Agent]:
-        """All agents that ever began, in order of creation, as they are at this moment."""
-        return self._agents
+        return None if position is None else self.agents[position]
 
     def add(self, agent: Agent) -> None:
         """Add a creation that has begun."""
-        (self._places or self._locate())[agent.label] = len(self._agents)
-        self._agents.append(agent)
+        (self._places or self._locate())[agent.label] = len(self.agents)
+        self.agents.append(agent)
         self.touched.add(agent.label)
 
     def update(self, label: Label, **fields: object) -> Agent:
         """Change fields of one agent, and give the agent as it is then."""
         position = (self._places or self._locate())[label]
-        values: list[object] = list(self._agents[position])
+        values: list[object] = list(self.agents[position])
         for name, value in fields.items():
             values[_PLACES[name]] = value
         agent = _made(Agent, values)
-        self._agents[position] = agent
+        self.agents[position] = agent
         self.touched.add(label)
         return agent
 
     def end_all(self) -> None:
         """Let everything vanish that ran, and begin anew with all owners and the provider active."""
-        self._agents = []
+        self.agents = []
         self._places = None
         self.owners = tuple(Owner(owner.name) for owner in self.owners)
         self.provider = Owner(None)
@@ -239,8 +235,9 @@ class Run:
 
     def replace_unload(self, old: Unload, new: Unload | None) -> None:
         """Replace one unload under way, or remove it."""
-        rest = (new if unload is old else unload for unload in self.unloads)
-        self.unloads = tuple(unload for unload in rest if unload is not None)
+        place = self.unloads.index(old)
+        kept = () if new is None else (new,)
+        self.unloads = (*self.unloads[:place], *kept, *self.unloads[place + 1 :])
 
     # Events.
 

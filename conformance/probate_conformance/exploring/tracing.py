@@ -178,7 +178,7 @@ class TracingRun(Run):
         super().__init__(_bare(edition), machine.begin)
         self._parts.clear()
         self.writes.clear()
-        self._agents = _Agents(self)  # type: ignore[assignment]
+        self.agents = _Agents(self)  # type: ignore[assignment]
         self._places = _Places(self)
 
     def __getitem__(self, label: Label) -> Agent:
