@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, assert_never
 from probate_model import (
     cancel,
     creation,
+    driver,
     flushing,
     idle,
     inbox,
@@ -24,7 +25,6 @@ from probate_model import (
     owners,
     registry,
     teardown,
-    turns,
 )
 from probate_model.alphabet import ops
 from probate_model.alphabet.gates import Gate, GateKind, GateOutcome, default_outcome
@@ -198,7 +198,7 @@ def waits(agent: Agent, kind: GateKind) -> bool:
     """Tell whether something of the agent waits at its gate of this kind: whether a release would not be void."""
     if kind is GateKind.FLUSH:
         return any(flush.outcome is None for flush in agent.flushes)
-    if kind not in _WAITS or (kind in turns.GATES and agent.driver is not turns.GATES[kind]):
+    if kind not in _WAITS or (kind in driver.GATES and agent.driver is not driver.GATES[kind]):
         return False
     if kind is GateKind.SETUP and agent.failure is not None:
         return False
@@ -236,7 +236,7 @@ def steps_of_agents(asked: Iterable[Agent], agents: Sequence[Agent]) -> list[Ste
             continue
         if agent.stage is not Stage.LIVE and creation.can_advance(agent):
             steps.append(_made(Step, ("creation", label)))
-        if turns.can_run(agent):
+        if driver.can_run(agent):
             steps.append(_made(Step, ("driver", label)))
         if agent.called:
             steps.append(_made(Step, ("entry", label)))
@@ -266,7 +266,7 @@ _GONE = (Driver.EXITED, Driver.NONE)
 
 _ADVANCE: dict[Activity, Callable[[Run, Label], None]] = {
     "creation": creation.advance,
-    "driver": turns.advance,
+    "driver": driver.advance,
     "entry": flushing.enter,
     "flush": flushing.end_injected,
     "teardown": teardown.advance,

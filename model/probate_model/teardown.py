@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from probate_model import decisions, idle, inbox, registry, signals, turns
+from probate_model import decisions, driver, idle, inbox, registry, signals
 from probate_model.alphabet.editions import DisposedStatus, TeardownOrder
 from probate_model.alphabet.events import RETURNED, Raised, Status, StatusChanged, StopCause
 from probate_model.alphabet.gates import GateKind
@@ -164,7 +164,7 @@ def _drained(agent: Agent) -> bool:
         return False
     if agent.status is Status.DISPOSED:
         return agent.driver is Driver.EXITED
-    return agent.status is Status.IDLE and agent.driver is Driver.PARKED and not turns.can_run(agent)
+    return agent.status is Status.IDLE and agent.driver is Driver.PARKED and not driver.can_run(agent)
 
 
 def _scope_can_advance(agents: Sequence[Agent], agent: Agent) -> bool:

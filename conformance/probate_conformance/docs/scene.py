@@ -47,8 +47,8 @@ from probate_model.alphabet.ops import (
     Op,
 )
 from probate_model.alphabet.rooms import InRoom
+from probate_model.driver import GATES
 from probate_model.run import Expected, Silence
-from probate_model.turns import GATES
 from probate_model.world import Agent, World
 
 

@@ -19,6 +19,7 @@ from probate_conformance.trace import load
 from probate_model import (
     cancel,
     creation,
+    driver,
     flushing,
     idle,
     inbox,
@@ -28,7 +29,6 @@ from probate_model import (
     registry,
     signals,
     teardown,
-    turns,
 )
 from probate_model.alphabet.events import AgentDisposed, Record, Status, StatusChanged, StepEnd, StopCause
 from probate_model.alphabet.names import AgentId, Label, Text
@@ -188,7 +188,7 @@ def flushes_for_ever(patch: pytest.MonkeyPatch) -> None:
         flushing.end(run, label, closing=True)
         flushing.begin(run, label, closing=True)
 
-    patch.setitem(turns._STRETCHES, Driver.FLUSHING, again)
+    patch.setitem(driver._STRETCHES, Driver.FLUSHING, again)
 
 
 def never_drains(patch: pytest.MonkeyPatch) -> None:
@@ -196,12 +196,12 @@ def never_drains(patch: pytest.MonkeyPatch) -> None:
 
 
 def sleeps_on(patch: pytest.MonkeyPatch) -> None:
-    can_run = turns.can_run
+    can_run = driver.can_run
 
     def sleeps(agent: Agent) -> bool:
         return can_run(agent) and not (agent.driver is Driver.PARKED and len(agent.queued) > 1)
 
-    patch.setattr(turns, "can_run", sleeps)
+    patch.setattr(driver, "can_run", sleeps)
 
 
 def waits_for_its_setup(patch: pytest.MonkeyPatch) -> None:
