@@ -14,7 +14,8 @@ If the set grows beyond its bound for one event, the answer is neither yes nor n
 
 When no branch accepts an event, the divergence is put down to a clause, in a fixed order: what is still owed at rest; a
 silence that was broken; a field that differs; an event that came before what it has to wait for, or that tore a stretch
-of another activity; the event that was due instead.
+of another activity; the event that was due instead. Where an event tells its cause by itself, that comes first: see
+``telltales``.
 """
 
 from __future__ import annotations
@@ -24,9 +25,19 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from probate_model.alphabet.events import AgentDisposed, Event, Logged, SessionCreated, Settled, Snapshot, subject_of
+from probate_model.alphabet.events import (
+    AgentDisposed,
+    Event,
+    Logged,
+    Returned,
+    SessionCreated,
+    Settled,
+    Snapshot,
+    subject_of,
+)
 from probate_model.alphabet.items import BurstItem, Open
 from probate_model.alphabet.members import plain
+from probate_model.alphabet.names import AgentRef
 from probate_model.clauses import AT_REST, extra_clause
 from probate_model.machine import apply, bind, enabled, fire, settle
 from probate_model.reduction import hurry
@@ -282,7 +293,7 @@ class Worlds:
         ]
         if (divergence := broken(s for silences in own for s in silences if not s.broad)) is not None:
             return divergence
-        first = next((e for e in allowed if subject_of(e.event) == subject), None)
+        first = next((e for e in allowed if subject_of(e.event) == subject or _gives(e.event, subject)), None)
         failed = failed_turn(self.first, event, first)
         other = _closest(event, allowed)
         if other is not None and failed != GONE:
@@ -331,6 +342,11 @@ class Worlds:
                     if isinstance(expected.event, Settled) and expected.event.call == event.call:
                         return Divergence(expected.demand.of_field("outcome"), Reason.FIELD, event, events, "outcome")
         return None
+
+
+def _gives(event: Event, subject: str) -> bool:
+    """Tell whether an event is the return of the agent: what comes instead is about its creation."""
+    return isinstance(event, Settled) and event.outcome == Returned(AgentRef(subject))
 
 
 def _in_dispatch(event: Event) -> bool:

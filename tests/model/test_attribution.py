@@ -352,6 +352,12 @@ TELLTALES: dict[str, Case] = {
         [*RAN, "agent/error a#1 step=1 model"],
         "TURN-10",
     ),
+    "an end of what is about to be returned, while something of another agent is due": (
+        "create c a\nsettle\nhold model c\nsend c A",
+        "release model c text\ncreate d b",
+        ["session/created b#1", "agent/created b#1", "agent/session-start b#1 startup", "agent/disposed b#1"],
+        "CREATE-01",
+    ),
     "an end that was about to come, of an agent whose signal fired in vain": (
         "create c a signal\nsettle\ncreate d b by=agent:c",
         "abort c\nunload host",

@@ -155,18 +155,18 @@ class Page:
         if known is None:
             return ""
         edition = self.family.editions[-1]
-        drifted = {drift.clause for _, report in self._reports(edition) for drift in report.drifts}
-        failing = {
-            name: tuple(backend for backend, _, _ in found)
-            for name, found in self._failing(edition).items()
-            if name not in drifted
-        }
+        drifted = {(backend, drift.clause) for backend, report in self._reports(edition) for drift in report.drifts}
+        failing = {}
+        for name, found in self._failing(edition).items():
+            backends = tuple(backend for backend, _, _ in found if (backend, name) not in drifted)
+            if backends:
+                failing[name] = backends
         text = f"## What remains under `{edition}`, and why it is the release's\n\n{_filled(known.words)}\n"
         for cause in known.causes:
             clauses = cause.shows_in(failing)
             if clauses:
-                backends = [name for name in self.backends if any(name in found for found in clauses.values())]
-                where = ", ".join(_short(name, self.family) for name in backends)
+                having = [name for name in self.backends if any(name in found for found in clauses.values())]
+                where = ", ".join(_short(name, self.family) for name in having)
                 text += _bullet(f"**{cause.title}.** {cause.why.strip()} *{', '.join(clauses)}: {where}.*")
         explained = {name for cause in known.causes for name in cause.shows_in(failing)}
         left = ", ".join(sorted(failing.keys() - explained, key=_place))
