@@ -178,6 +178,7 @@ ONE_MORE: Final = (
 CREATION: Final = Bound(
     "creation",
     prompts=0,
+    calls=1,
     ops=_USUAL - {"send", "cancel"} | {"abort", "withdraw", "unload_provider"},
     made=(PLAIN, FULL, PRE_ABORTED),
     gates=(SETUP, CLEANUP),
@@ -201,7 +202,7 @@ BOUNDS: Final = {
         *ONE_MORE,
         Bound("gates", calls=1, reactions=0, unloads=0, ops=_USUAL, made=(PLAIN,), gates=(MODEL, FLUSH), listeners=()),
         CREATION,
-        replace(CREATION, name="one-creation", agents=1, ids=1),
+        replace(CREATION, name="one-creation", agents=1, ids=1, calls=2),
         CHILDREN,
         replace(CHILDREN, name="family", prompts=0, holds=0, gates=()),
         Bound(

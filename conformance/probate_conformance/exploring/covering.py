@@ -35,7 +35,7 @@ from probate_model.alphabet.names import Label
 from probate_model.clauses import CLAUSES, SETTLES_ONCE
 from probate_model.machine import Step
 from probate_model.rooms import Inside
-from probate_model.windows import FiberWindow, TaskWindow, Window
+from probate_model.windows import FiberWindow, SubagentWindow, TaskWindow, Window
 from probate_model.world import Agent
 
 
@@ -113,7 +113,11 @@ GOALS: Final[dict[str, Goal]] = {
 """What must be reached sometimes."""
 
 
-_ROOM_WINDOWS: Final[dict[str, type[TaskWindow] | type[FiberWindow]]] = {"tasks": TaskWindow, "fibers": FiberWindow}
+_ROOM_WINDOWS: Final[dict[str, type[TaskWindow] | type[FiberWindow] | type[SubagentWindow]]] = {
+    "tasks": TaskWindow,
+    "fibers": FiberWindow,
+    "subagents": SubagentWindow,
+}
 
 
 @cache

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from probate_conformance.exploring import fibers, tasks
+from probate_conformance.exploring import fibers, subagents, tasks
 from probate_conformance.exploring.bounds import BOUNDS, Bound
 from probate_conformance.exploring.caching import CachedSpace
 from probate_conformance.exploring.casting import cast
@@ -49,10 +49,13 @@ ROOM_PROPERTIES: Final[dict[str, dict[str, str]]] = {
     "fibers": {
         "L23": "the members of an effect are undone in reverse, one by one, before the unload of its fiber ends",
     },
+    "subagents": {
+        "L20": "the result of a run settles once, is told as it is, and is never raised",
+    },
 }
 """What is held to beside that, in bounds of a later profile."""
 
-THEMES: Final[dict[str, Theme]] = {"tasks": tasks.THEME, "fibers": fibers.THEME}
+THEMES: Final[dict[str, Theme]] = {"tasks": tasks.THEME, "fibers": fibers.THEME, "subagents": subagents.THEME}
 
 ROOM_BOUNDS: Final = {
     bound.name: bound
@@ -67,6 +70,7 @@ ROOM_BOUNDS: Final = {
         RoomBound("effects", "fibers", things=1),
         RoomBound("services", "fibers", things=2, holds=0),
         RoomBound("three-fibers", "fibers", things=3, holds=0, more=0),
+        RoomBound("late-services", "fibers", things=2, more=2, late=True),
         RoomBound("fiber-agents", "fibers", things=1, agents=1, more=0, turns=True),
     )
 }
@@ -135,9 +139,10 @@ def explore(
     :param progress: called now and then with what the search has come to
     """
     if isinstance(bound, RoomBound):
-        room = RoomSpace(bound, THEMES[bound.profile])
+        theme = THEMES[bound.profile]
+        room = RoomSpace(bound, theme)
         within = search(room, limits, progress)
-        cases = [cast_room(bound, [room.choices[number] for number in found.path]) for found in within.findings]
+        cases = [cast_room(bound, theme, [room.choices[number] for number in found.path]) for found in within.findings]
         return _explored(bound, within, cases, room.coverage, by_rules=within.transitions)
     space = CachedSpace(bound)
     searched = search(space, limits, progress)

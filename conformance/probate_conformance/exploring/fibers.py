@@ -1,9 +1,11 @@
 """Fibers within bounds: what can be plugged in, and what is held to.
 
 The first fiber's body provides a service and sets up an effect; any later one is plain, or uses the service, or is a
-child. Effects and services are added and ended from outside as well. What is remembered is of the effects that are
-being undone: which member runs, and which one ended last. That says whether they are undone in reverse, each completely
-before the next, and all before their fiber's unload has ended.
+child. Or the first one uses the service, and there are no effects: then its child can be the one that provides it, and
+a service can be back before it was missed. Effects and services are added and ended from outside as well.
+
+What is remembered is of the effects that are being undone: which member runs, and which one ended last. That says
+whether they are undone in reverse, each completely before the next, and all before their fiber's unload has ended.
 """
 
 from __future__ import annotations
@@ -101,6 +103,10 @@ def _plugged(bound: RoomBound, room: FibersRoom) -> Iterator[BurstItem]:
     if number >= bound.things:
         return
     label = Label(f"f{number}")
+    if bound.late:
+        yield Plug(label, ROOT) if number else Plug(label, ROOT, inject=(_SERVICE,))
+        yield from (Plug(label, fiber.label) for fiber in room.fibers)
+        return
     if not number:
         yield Plug(label, ROOT, provides=(_SERVICE,), effects=(2,))
         return
@@ -115,7 +121,7 @@ def _beside(bound: RoomBound, room: FibersRoom, *, calls: bool) -> Iterator[Burs
     effects = [effect.label for effect in room.effects if not effect.own]
     provisions = [one.label for one in room.provisions if not one.own]
     for fiber in room.fibers:
-        if len(effects) < bound.more:
+        if len(effects) < bound.more and not bound.late:
             yield AddEffect(free("e", effects), fiber.label, 2)
             if calls:
                 yield AddEffect(free("e", effects), fiber.label, 1, EffectSetup.PLAIN)

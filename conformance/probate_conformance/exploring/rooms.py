@@ -31,7 +31,7 @@ from probate_conformance.trace import Trace
 from probate_model.alphabet.events import Event
 from probate_model.alphabet.gates import Gate
 from probate_model.alphabet.items import BurstItem, Item, Settle, WorldSpec
-from probate_model.alphabet.names import Label
+from probate_model.alphabet.names import Label, OwnerName
 from probate_model.machine import Step, apply, begin, bind, enabled, fire, somebody_waits
 from probate_model.run import Run
 from probate_model.world import World, new_world
@@ -42,9 +42,9 @@ class RoomBound:
     """How much there may be within a bound of a later profile."""
 
     name: str
-    profile: Literal["tasks", "fibers"]
+    profile: Literal["tasks", "fibers", "subagents"]
     things: int
-    """Tasks that are started, or fibers that are plugged in, in all."""
+    """Tasks or runs that are started, or fibers that are plugged in, in all."""
     agents: int = 0
     """Agents that are created, in all."""
     calls: int = 1
@@ -52,15 +52,22 @@ class RoomBound:
     holds: int = 1
     """Gates that are held, at once."""
     more: int = 1
-    """What can be made again, or beside: executors and loads of the tool, or effects and services, of each in all."""
+    """What can be made again, or beside: executors and loads of the tool, or effects and services, of each in all; or
+    words of each run."""
     turns: bool = False
     """Whether agents take prompts and calls of the tool are made in turns."""
     registries: bool = False
     """Whether the registry of agents can be missing, or broken."""
+    late: bool = False
+    """Whether the first fiber is the one that uses the service, which comes later and from outside, without effects."""
 
     def says(self) -> str:
         """Say how much there may be, in words."""
-        what = {"tasks": ("task", "executor and tool"), "fibers": ("fiber", "effect and service")}
+        what = {
+            "tasks": ("task", "executor and tool"),
+            "fibers": ("fiber", "effect and service"),
+            "subagents": ("run", "word of each"),
+        }
         thing, beside = what[self.profile]
         ever = [many(self.things, thing), many(self.agents, "agent"), f"{self.more} more {beside}"]
         at_once = [many(self.calls, "waiting call"), many(self.holds, "held gate")]
@@ -98,6 +105,8 @@ class Theme(NamedTuple):
     """What is asked of a choice."""
     at_rest: tuple[Callable[[World], Iterator[str]], ...]
     """What is asked of a world at rest."""
+    owners: tuple[OwnerName, ...] = (HOST,)
+    """Who is there before the first item."""
 
 
 def forgetful(memory: Hashable, world: World, events: Sequence[Event], breaches: list[str]) -> Hashable:
@@ -126,7 +135,7 @@ class RoomSpace:
 
     def __init__(self, bound: RoomBound, theme: Theme) -> None:
         self.bound, self._theme = bound, theme
-        world = new_world(WorldSpec((HOST,)), profile=bound.profile)._replace(numbers=NUMBERS)
+        world = new_world(WorldSpec(theme.owners), profile=bound.profile)._replace(numbers=NUMBERS)
         self.start = RoomPosition(theme.tidy(world))
         self.choices: list[Choice] = [SETTLE]
         self._ids: dict[Choice, int] = {SETTLE: 0}
@@ -213,7 +222,7 @@ def _item(choice: Choice) -> BurstItem:
     return choice
 
 
-def cast_room(bound: RoomBound, choices: Sequence[Choice]) -> Trace:
+def cast_room(bound: RoomBound, theme: Theme, choices: Sequence[Choice]) -> Trace:
     """Give a path as a trace; each item has a label of its own, and what was named last by a name has it."""
     cast = Cast()
     names: dict[str, str] = {}
@@ -223,7 +232,7 @@ def cast_room(bound: RoomBound, choices: Sequence[Choice]) -> Trace:
             items.append(choice)
         elif not isinstance(choice, Step):
             items.append(_renamed(_item(choice), names, cast))
-    return Trace(profile=bound.profile, world=WorldSpec((HOST,)), items=tuple(items))
+    return Trace(profile=bound.profile, world=WorldSpec(theme.owners), items=tuple(items))
 
 
 def _renamed(item: Any, names: dict[str, str], cast: Cast) -> Any:

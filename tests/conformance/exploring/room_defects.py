@@ -13,6 +13,9 @@ from probate_model.clauses import demand
 from probate_model.fibers import effects, transitions
 from probate_model.fibers.state import Effect, Phase, Stage
 from probate_model.run import Run
+from probate_model.subagents import results, starting
+from probate_model.subagents import room as runs
+from probate_model.subagents.access import bound, put_child
 from probate_model.tasks import access, completion, executor, room
 from probate_model.tasks.access import get, put
 
@@ -23,6 +26,9 @@ RELOADED = RoomBound("reloaded", "tasks", things=1, holds=0)
 FIBER = RoomBound("fiber", "fibers", things=1, more=0)
 SERVICE = RoomBound("service", "fibers", things=2, more=0, holds=0)
 EFFECT = RoomBound("effect", "fibers", things=1, holds=0)
+LATE = RoomBound("late", "fibers", things=2, holds=0, late=True)
+PROGRAM = RoomBound("program", "subagents", things=1, calls=0, holds=0, more=0)
+CALLED = RoomBound("called", "subagents", things=1, holds=0, more=0)
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
@@ -88,6 +94,36 @@ def ends_no_effect(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(effects, "can_advance", never)
 
 
+def tells_a_result_twice(patch: pytest.MonkeyPatch) -> None:
+    def twice(run: Run, label: Label) -> None:
+        results.announce(run, label)
+        results.announce(run, label)
+
+    patch.setitem(runs._FIRE, "announce", twice)
+
+
+def loses_an_answer(patch: pytest.MonkeyPatch) -> None:
+    patch.setitem(runs._FIRE, "go on", lambda run, label: put_child(run, label, answer=None))
+
+
+def tells_nobody(patch: pytest.MonkeyPatch) -> None:
+    steps = runs._of_run
+    patch.setattr(runs, "_of_run", lambda run: (step for step in steps(run) if step != "announce"))
+
+
+def never_tells_a_program_to_go(patch: pytest.MonkeyPatch) -> None:
+    steps = runs._of_program
+    patch.setattr(runs, "_of_program", lambda run, child: (step for step in steps(run, child) if step != "tell"))
+
+
+def waits_for_what_is_there(patch: pytest.MonkeyPatch) -> None:
+    def unsettled(stretch: Run, label: Label) -> object:
+        run = bound(stretch, label)
+        return None if run is None else run._replace(stop=None)
+
+    patch.setattr(starting, "bound", unsettled)
+
+
 PLANTED: list[tuple[str, Plant, RoomBound, str]] = [
     ("L16", takes_the_owner_away, TASK, "launch_task hold settle kill_task"),
     ("L16", forgets_a_task, TASK, "launch_task hold settle read_task"),
@@ -97,4 +133,9 @@ PLANTED: list[tuple[str, Plant, RoomBound, str]] = [
     ("L23", unloads_at_once, FIBER, "plug settle unplug"),
     ("L27", loads_for_ever, FIBER, "plug settle"),
     ("L27", ends_no_effect, EFFECT, "plug provide settle"),
+    ("L20", tells_a_result_twice, PROGRAM, "start_run"),
+    ("L20", loses_an_answer, PROGRAM, "start_run settle"),
+    ("L20", tells_nobody, PROGRAM, "start_run settle"),
+    ("L24", waits_for_what_is_there, CALLED, "start_run settle await_run settle"),
+    ("L25", never_tells_a_program_to_go, CALLED, "start_run settle dispose_run settle"),
 ]

@@ -9,7 +9,18 @@ from probate_conformance.errors import Exit
 from probate_conformance.exploring.exploration import explore
 from probate_conformance.exploring.rooms import RoomBound
 from probate_conformance.lockstep import Verdict
-from tests.conformance.exploring.room_defects import EFFECT, FIBER, IN_TURN, OWNED, RELOADED, SERVICE, TASK
+from tests.conformance.exploring.room_defects import (
+    CALLED,
+    EFFECT,
+    FIBER,
+    IN_TURN,
+    LATE,
+    OWNED,
+    PROGRAM,
+    RELOADED,
+    SERVICE,
+    TASK,
+)
 
 # Many runs through what other tests cover as well; tracing them would take more than twice as long.
 pytestmark = pytest.mark.no_cover
@@ -24,6 +35,9 @@ WHOLE: dict[str, tuple[RoomBound, int, int]] = {
         (FIBER, 253, 748),
         (SERVICE, 652, 1_512),
         (EFFECT, 637, 1_324),
+        (LATE, 535, 1_809),
+        (PROGRAM, 230, 418),
+        (CALLED, 454, 906),
     )
 }
 
