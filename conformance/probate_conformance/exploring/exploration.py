@@ -72,6 +72,9 @@ ROOM_BOUNDS: Final = {
         RoomBound("three-fibers", "fibers", things=3, holds=0, more=0),
         RoomBound("late-services", "fibers", things=2, more=2, late=True),
         RoomBound("fiber-agents", "fibers", things=1, agents=1, more=0, turns=True),
+        RoomBound("run", "subagents", things=1, more=0),
+        RoomBound("talking-run", "subagents", things=1, calls=0),
+        RoomBound("two-runs", "subagents", things=2, holds=0, more=0),
     )
 }
 """The bounds of the later profiles that have a name."""

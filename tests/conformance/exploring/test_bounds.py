@@ -24,6 +24,7 @@ WHOLE: Final = {
     "reload": (305_899, 943_380),
     "turns": (161_484, 1_049_789),
     "reuse": (91, 202),
+    "creation": (501_685, 1_685_458),
     "one-creation": (4_869, 15_163),
     "family": (1_408, 3_941),
     "children": (831_178, 3_558_620),
@@ -37,13 +38,13 @@ WHOLE: Final = {
     "effects": (14_294, 46_997),
     "services": (45_438, 116_477),
     "three-fibers": (21_164, 55_147),
+    "late-services": (21_996, 85_769),
     "fiber-agents": (4_681, 11_045),
+    "run": (73_254, 202_134),
+    "talking-run": (25_502, 66_422),
+    "two-runs": (56_532, 125_426),
 }
 """How many states and transitions there are in each bound that can be looked at in minutes."""
-
-
-TOO_LARGE: Final = ("creation",)
-"""The bounds that were only looked at to a limit: what is said of them stays undetermined."""
 
 
 @cache
@@ -60,24 +61,27 @@ def test_all_of_it_is_looked_at(name: str) -> None:
     assert (found.states, found.transitions) == WHOLE[name]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", TOO_LARGE)
-def test_what_is_too_large_is_undetermined_and_nothing_is_found(name: str) -> None:
-    found = explore(ALL_BOUNDS[name], Limits(states=100_000))
+def test_what_is_beyond_a_limit_is_undetermined() -> None:
+    found = explore(ALL_BOUNDS["creation"], Limits(states=2_000))
     assert found.verdict is Verdict.INCONCLUSIVE
     assert set(found.verdicts().values()) == {Verdict.INCONCLUSIVE}
 
 
 def test_every_bound_is_pinned() -> None:
-    assert {*WHOLE, *TOO_LARGE} == set(ALL_BOUNDS)
+    assert set(WHOLE) == set(ALL_BOUNDS)
 
 
-MISSED: Final = {"fibers": (["service back before the dependent has loaded"], ["SERVICE-08"])}
-"""The goal and the clause that only larger bounds can come to: a service that is back while a held body loads."""
+MISSED: Final = {
+    "subagents": (
+        ["run cancelled before its child has a turn", "fork of a parent that is in a turn"],
+        ["INSIDE-03", "INSIDE-04", "INSIDE-05", "INSIDE-06", "DELEGATE-01"],
+    )
+}
+"""The goals and clauses of what no bound has: runs whose children are agents, and the tool that delegates."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("profile", ["core", "tasks", "fibers"])
+@pytest.mark.parametrize("profile", ["core", "tasks", "fibers", "subagents"])
 def test_together_they_come_to_every_goal_and_clause(profile: str) -> None:
     together = Coverage(profile=profile)
     for name in WHOLE:
