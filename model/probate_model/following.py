@@ -26,6 +26,7 @@ Show = Callable[[tuple[Expected, ...]], tuple[Expected, ...]]
 """Gives what a backend claims to show of some events."""
 
 _SILENT_AT_MOST = 32
+_OF_NO_AGENT = (Settled, InRoom)
 
 
 class Followed:
@@ -131,7 +132,7 @@ def _take(
 ) -> Sequence[Expected]:
     """Fire the step that leads to ``event``, after the silent steps that come before it; nothing if there is none."""
     run = followed.run
-    label = None if isinstance(event, Settled | InRoom) else followed.label_of(event)
+    label = None if isinstance(event, _OF_NO_AGENT) else followed.label_of(event)
     if isinstance(event, SessionCreated) and label is None:
         # Of several creations of one id it is the one that will return what is announced.
         label = next((call for call, end in settled.items() if end == Returned(event.agent)), None)

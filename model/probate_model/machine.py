@@ -252,7 +252,7 @@ def steps_of_others(within: World | Run) -> list[Step]:
     agents, unloads, due, rooms = within.agents, within.unloads, within.due, within.rooms
     steps: list[Step] = []
     if unloads:
-        steps += [Step("unload", unload) for unload in unloads if owners.can_advance(agents, unload)]
+        steps += [_made(Step, ("unload", unload)) for unload in unloads if owners.can_advance(agents, unload)]
     if rooms is not NO_ROOMS:
         for room in ROOMS:
             steps += [Step("room", Inside(room.profile, what)) for what in room.steps(rooms, agents)]

@@ -359,7 +359,7 @@ class Run:
             return Wait(None, held=True, temper=state.temper)
         if not state.plan:
             return _PASSED[kind]
-        self.set_gate(state._replace(plan=state.plan[1:]))
+        self.set_gate(_made(GateState, (state.gate, state.held, state.temper, state.plan[1:])))
         return Wait(GateOutcome(state.plan[0]))
 
 

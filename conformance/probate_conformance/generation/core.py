@@ -18,8 +18,9 @@ of three, so that creations meet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import ClassVar, Final, NamedTuple
 
 from probate_conformance.manifest import FEATURES, OP_NAMES, Unclaimed
@@ -98,6 +99,7 @@ _HEARD: Final = (
     (2, "agent/disposed"),
     (2, "session/disposed"),
 )
+_CHANGES_NO_AGENT: Final = frozenset({Plan, Hold, React})
 _ENDING: Final = (Teardown.STOPPED, Teardown.SCOPE)
 _IN_TURN: Final = frozenset({Driver.PREPARING, Driver.MODEL, Driver.TOOL, Driver.FLUSHING})
 _IDIOMS: Final = (
@@ -158,6 +160,10 @@ class Palette:
 EVERYTHING: Final = Palette()
 
 
+_made = tuple.__new__
+"""Makes a named tuple of values in their order, without the call in between."""
+
+
 class Cast(NamedTuple):
     """The agents of a moment, by what an item can do with them; in order of creation."""
 
@@ -177,8 +183,7 @@ class Cast(NamedTuple):
     @classmethod
     def of(cls, agents: Iterable[Agent]) -> Cast:
         """Sort the agents."""
-        cast = cls([], [], [], [], [], [])
-        live, bound, taking, busy, pending, armed = cast
+        live, bound, taking, busy, pending, armed = cast = _made(cls, ([], [], [], [], [], []))
         for agent in agents:
             ending = agent.teardown is not Teardown.NONE
             if not ending or agent.teardown is not Teardown.DONE:
@@ -194,6 +199,15 @@ class Cast(NamedTuple):
             if agent.signal is CreationSignal.ARMED:
                 armed.append(agent)
         return cast
+
+
+@lru_cache(maxsize=64)
+def _heard(edition: Edition, events: frozenset[str]) -> tuple[tuple[int, str], ...]:
+    """Give the kinds of event that there are in an edition, of those that may be used; each as likely as its weight."""
+    queued = edition.queue_events is QueueEvents.QUEUED
+    announced = edition.cancel_requested is CancelRequest.ANNOUNCED
+    absent = {"agent/queued": not queued, "agent/cancel-requested": not announced}
+    return tuple((weight, kind) for weight, kind in _HEARD if kind in events and not absent.get(kind, False))
 
 
 @dataclass(slots=True)
@@ -273,7 +287,7 @@ class Writer:
     def _add(self, item: BurstItem) -> None:
         self.items.append(item)
         self.rehearsing.add(item)
-        if not isinstance(item, Plan | Hold | React):  # which change no agent
+        if type(item) not in _CHANGES_NO_AGENT:
             self._cast = None
 
     def _label(self, prefix: str) -> Label:
@@ -314,9 +328,12 @@ class Writer:
             return [(1, self._create)]
         named, taking, busy, pending = cast.bound, cast.taking, cast.busy, cast.pending
         few = len(taking) + len(pending) < 2
-        armed = [agent for agent in pending if agent.signal is CreationSignal.ARMED] or cast.armed
-        active = [owner.name for owner in world.owners if owner.active and owner.name]
-        ended = [owner.name for owner in world.owners if not owner.active and owner.name]
+        armed = cast.armed and ([agent for agent in pending if agent.signal is CreationSignal.ARMED] or cast.armed)
+        active: list[OwnerName] = []
+        ended: list[OwnerName] = []
+        for owner in world.owners:
+            if owner.name:
+                (active if owner.active else ended).append(owner.name)
         held = [state.gate for state in world.gates if state.held]
         waiting = [gate for gate in held if somebody_waits(world, gate)]
         # what it needs, how likely it is, what makes it
@@ -467,7 +484,7 @@ class Writer:
 
     def _react(self) -> React:
         label = self._label("r")
-        kind = self.random.weighted([(weight, kind) for weight, kind in self._heard() if kind in self.palette.events])
+        kind = self.random.weighted(_heard(self.edition, self.palette.events))
         where: list[tuple[str, Scalar]] = []
         if kind == "log":
             records = self.edition.queue_events is QueueEvents.INBOX_RECORDS
@@ -492,14 +509,6 @@ class Writer:
         if throws and "throw" in self.palette.features:
             actions.append(Throw(Tag(str(label))))
         return React(label, Pattern(kind, tuple(where)), tuple(actions), nth)
-
-    def _heard(self) -> Iterator[tuple[int, str]]:
-        """Give the kinds of event that there are in the edition."""
-        for weight, kind in _HEARD:
-            queued = kind != "agent/queued" or self.edition.queue_events is QueueEvents.QUEUED
-            announced = kind != "agent/cancel-requested" or self.edition.cancel_requested is CancelRequest.ANNOUNCED
-            if queued and announced:
-                yield weight, kind
 
     def _action(self, label: Label, kind: str, only: str | None = None) -> Op:
         bound, ops = self.cast.bound, self.palette.ops if only is None else {only}

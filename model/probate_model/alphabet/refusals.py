@@ -7,6 +7,7 @@ code are then not claimed.
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cache
 from typing import Final
 
 from probate_model.alphabet.members import plain
@@ -114,6 +115,7 @@ class Refusal(StrEnum):
 _THROWN: Final = "thrown:"
 
 
+@cache
 def code(refusal: Refusal) -> Code:
     """Give a refusal as the code that a settlement carries."""
     return Code(refusal.value)
