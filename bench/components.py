@@ -26,36 +26,34 @@ class Components:
         self.choices: list[Choice] = [SETTLE]
         self.start = 0
         ones = (1 << _AGENT) - 1
-        both = ones << 2 * _AGENT
         self._ones = ones
-        self._groups: list[tuple[int, dict[int, list[int]], int]] = [
-            (ones | both, {}, 0),
-            (ones << _AGENT | both, {}, _AGENT),
-        ]
+        self._first = ones << 2 * _AGENT | ones
+        self._second = ones << 2 * _AGENT | ones << _AGENT
+        self._of_first: dict[int, tuple[int, ...]] = {}
+        self._of_second: dict[int, tuple[int, ...]] = {}
         self._moves: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self._lives = [lives(Agent())]
         self._wrong: tuple[str, ...] = ()
 
     def successors(self, state: int) -> tuple[list[int], Ahead]:
         """Give the states that come next."""
-        following: list[int] = []
-        for mask, known, shift in self._groups:
-            deltas = known.get(state & mask)
-            if deltas is None:
-                deltas = known[state & mask] = self._learn(state, shift)
-            following += [state + delta for delta in deltas]
-        return following, "any"
+        first, second = state & self._first, state & self._second
+        if (of_first := self._of_first.get(first)) is None:
+            of_first = self._of_first[first] = self._learn(state, 0)
+        if (of_second := self._of_second.get(second)) is None:
+            of_second = self._of_second[second] = self._learn(state, _AGENT)
+        return [state + delta for delta in of_first + of_second], "any"
 
     def numbers(self, state: int) -> list[int]:
         """Give the same number for each: the moves are not told apart here."""
         return [1] * len(self.successors(state)[0])
 
-    def _learn(self, state: int, shift: int) -> list[int]:
+    def _learn(self, state: int, shift: int) -> tuple[int, ...]:
         key = state >> shift & self._ones, state >> 2 * _AGENT
         found = self._moves.get(key)
         if found is None:
             found = self._moves[key] = list(self._found(*key))
-        return [(own << shift) + common for own, common in found]
+        return tuple((own << shift) + common for own, common in found)
 
     def _found(self, before: int, shared: int) -> Iterator[tuple[int, int]]:
         agent, common = self.agents.values[before], self.shared.values[shared]
