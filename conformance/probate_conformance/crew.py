@@ -100,7 +100,10 @@ def _end_with_parent() -> None:
 
 def _live(connection: Connection, work: Work) -> None:
     """Live as a worker."""
+    # The thread takes no signals: one that it took while the main thread sets handlers would be complained of.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     interrupt = Interrupt()

@@ -55,10 +55,10 @@ def _check(subject: Backend, plan: Plan) -> Checked:
         return subject.converse(check(subject.manifest, plan, lambda _: None))
 
 
-def _found(name: str, cases: int) -> list[str]:
+def _found(name: str, cases: int, only: tuple[str, ...] = ()) -> list[str]:
     schedules = 4 if name in OF_ORDER else 1
     profile = VARIANTS[name].profile
-    plan = Plan(seed=1, cases=cases, schedules=schedules, stop_at_first=True, profile=profile)
+    plan = Plan(seed=1, cases=cases, schedules=schedules, stop_at_first=True, profile=profile, only=only)
     checked = _check(backend(name), plan)
     return [case.clause for case in checked.cases]
 
@@ -71,7 +71,11 @@ def test_burst_reaction_and_schedule_each_show_a_defect(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_defect_is_found_and_named(name: str) -> None:
-    assert _found(name, 2000) == [VARIANTS[name].clause]
+    due = VARIANTS[name].clause
+    found = _found(name, 2000)
+    if found != [due]:  # as `probate selftest` does: another clause may have come first
+        found = _found(name, 2000, only=(due,))
+    assert found == [due]
 
 
 @pytest.mark.slow

@@ -75,7 +75,6 @@ class TestAdapter:
         ("create_does", "said"),
         [
             ("setTimeout(() => {}, 600_000)", "quiet can't be shown: Timeout is outstanding"),
-            ("Promise.reject(new Error('left to nobody'))", "left to nobody"),
             ("setImmediate(() => { throw new Error('thrown at nobody') })", "thrown at nobody"),
             ("setImmediate(() => fetch('http://127.0.0.1:9/'))", "the adapter reaches no network"),
             (
@@ -94,6 +93,11 @@ class TestAdapter:
         assert isinstance(answer, str)
         assert "can't go on after `burst`" in answer
         assert said in answer
+
+    def test_a_rejection_that_is_left_to_the_process_is_counted(self, tmp_path: Path) -> None:
+        answer = self.run(tmp_path, "Promise.reject(new Error('left to nobody')); throw new Error('no')")
+        assert isinstance(answer, Quiet)
+        assert answer.unknown == ("unhandledRejection",)
 
     def test_unknown_failure_has_no_code(self, tmp_path: Path) -> None:
         answer = self.run(tmp_path, "throw new TypeError('agent loop is not active, is it?')")
@@ -115,7 +119,7 @@ class TestAdapter:
             const { homedir } = await import('node:os')
             const names = Object.keys(process.env)
             const seen = { home: homedir(), here: process.cwd(), files: readdirSync('.'), names }
-            Promise.reject(new Error(`<<${JSON.stringify(seen)}>>`))
+            setImmediate(() => { throw new Error(`<<${JSON.stringify(seen)}>>`) })
             """,
         )
         assert isinstance(answer, str)
