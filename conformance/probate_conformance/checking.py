@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Final
 
+from probate_conformance import garbage
 from probate_conformance.drift import Reading
 from probate_conformance.exploring.touring import Tour, Walk
 from probate_conformance.generation import Palette, generate_rehearsed
@@ -505,13 +506,14 @@ def check(
         progress(checked)
         return stop() is None
 
-    while not tally.ended(stop()):
-        ran = yield from runner.run(checked.traces, tally.reading)
-        for case in tally.add(ran):
-            checked.shrinking = case.clause
-            checked.replace((yield from runner.shrink(case, go_on)))
-            checked.shrinking = None
-        progress(checked)
+    with garbage.seldom_looked_for():
+        while not tally.ended(stop()):
+            ran = yield from runner.run(checked.traces, tally.reading)
+            for case in tally.add(ran):
+                checked.shrinking = case.clause
+                checked.replace((yield from runner.shrink(case, go_on)))
+                checked.shrinking = None
+            progress(checked)
     return checked
 
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
+from probate_conformance import garbage
 from probate_conformance.backends.process import DEADLINE
 from probate_conformance.backends.registry import BAD, BUILT_IN, make_backend
 from probate_conformance.checking import Case, Checked, Plan, Progress, Ran, Runner, Stop, Tally
@@ -101,7 +102,8 @@ def _work(name: str, plan: Plan, deadline: float, link: Link) -> None:
         manifest = manifest_of(backend, name)
         link.say(manifest)
         if plan.profile in manifest.profiles:
-            carry_out(backend, _doing(Runner(manifest, plan, name), link), link.interrupt, name)
+            with garbage.seldom_looked_for():
+                carry_out(backend, _doing(Runner(manifest, plan, name), link), link.interrupt, name)
 
 
 def _doing(runner: Runner, link: Link) -> Generator[Command, Reply, None]:
