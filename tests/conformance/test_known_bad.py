@@ -12,6 +12,7 @@ from probate_conformance.backends.reference import ReferenceBackend
 from probate_conformance.backends.reference.known_bad import VARIANTS, backend, patching
 from probate_conformance.backends.reference.known_bad.patching import NothingToChange, Patches
 from probate_conformance.checking import Checked, Plan, check
+from probate_conformance.lockstep import Verdict
 from probate_model.alphabet.editions import EDITIONS
 from probate_model.clauses import CLAUSES
 from probate_reference import core, driver
@@ -82,7 +83,8 @@ def test_every_defect_is_found_and_named(name: str) -> None:
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_defect_breaks_a_clause_and_not_the_kit(name: str) -> None:
     checked = _check(backend(name), Plan(seed=1, cases=100, profile=VARIANTS[name].profile))
-    assert not checked.troubles
+    # A trace that could mean too many worlds once something went wrong is inconclusive, and that is no fault of the kit.
+    assert {trouble.verdict for trouble in checked.troubles} <= {Verdict.INCONCLUSIVE}
     assert VARIANTS[name].blunt or sum(checked.failed.values()) * 2 <= checked.traces
 
 

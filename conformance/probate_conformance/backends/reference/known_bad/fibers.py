@@ -58,6 +58,7 @@ def _(patches: Patches) -> None:
     "M56",
     "DISPOSE-07",
     "The provider's unload ends the session of an agent beside the agent.",
+    blunt=True,
 )
 def _(patches: Patches) -> None:
     # The provider has its own list of what it made, and it has both in it.
@@ -86,6 +87,7 @@ def _(patches: Patches) -> None:
     "EFFECT-02",
     "The effects of a fiber that unloads end one after the other.",
     needs="gate",
+    blunt=True,
 )
 def _(patches: Patches) -> None:
     # It is what a loop with an await in it does.
@@ -116,6 +118,7 @@ def _(patches: Patches) -> None:
     "L23",
     "EFFECT-02",
     "The effects of a fiber begin to end in the order in which they were set up.",
+    blunt=True,
 )
 def _(patches: Patches) -> None:
     # The order of the list.
@@ -134,6 +137,7 @@ def _(patches: Patches) -> None:
     "L23",
     "EFFECT-03",
     "The members of one effect are undone in the order in which they were set up.",
+    blunt=True,
 )
 def _(patches: Patches) -> None:
     # A queue instead of a stack.
@@ -145,6 +149,7 @@ def _(patches: Patches) -> None:
     "H2",
     "EFFECT-03",
     "The members of one effect are all called before the first has ended.",
+    blunt=True,
 )
 def _(patches: Patches) -> None:
     # Every disposer is called, and what they return is gathered.

@@ -148,7 +148,10 @@ def _(patches: Patches) -> None:
             """
             async def fire() -> None:
                 turn.signal._fire(AbortCause(cause.value))
-            self.kernel.spawn(fire)
+            if turn.signal._callbacks:
+                self.kernel.spawn(fire)
+            else:
+                turn.signal._fire(AbortCause(cause.value))
             """,
         ),
     )

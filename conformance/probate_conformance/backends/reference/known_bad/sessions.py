@@ -254,6 +254,7 @@ def _(patches: Patches) -> None:
     "M74",
     "STORE-06",
     "A log is made when a session is created, before there is anything to write.",
+    blunt=True,
 )
 def _(patches: Patches) -> None:
     patches.edit(

@@ -450,6 +450,7 @@ def _(patches: Patches) -> None:
     "M106",
     "SUBAGENT-07",
     "A program that dies by itself is an abort.",
+    blunt=True,
 )
 def _(patches: Patches) -> None:
     # Somebody must have wanted that.
@@ -536,6 +537,7 @@ def _(patches: Patches) -> None:
     "K.2",
     "CHILD-15",
     "The input of a program that is disposed does not end.",
+    blunt=True,
 )
 def _(patches: Patches) -> None:
     # There is TERM.
