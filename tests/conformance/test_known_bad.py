@@ -83,7 +83,7 @@ def test_every_defect_is_found_and_named(name: str) -> None:
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_defect_breaks_a_clause_and_not_the_kit(name: str) -> None:
     checked = _check(backend(name), Plan(seed=1, cases=100, profile=VARIANTS[name].profile))
-    # A trace that could mean too many worlds once something went wrong is inconclusive, and that is no fault of the kit.
+    # What could mean too many worlds once something went wrong is inconclusive, and that is no fault of the kit.
     assert {trouble.verdict for trouble in checked.troubles} <= {Verdict.INCONCLUSIVE}
     assert VARIANTS[name].blunt or sum(checked.failed.values()) * 2 <= checked.traces
 
