@@ -11,7 +11,7 @@ import json
 import signal
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import anyio
 from anyio import BrokenResourceError, ClosedResourceError
@@ -83,31 +83,30 @@ class _Input(ByteSendStream):
             self._program.hear_end()
 
 
-class Program(ABC):
-    """One program; a child of :class:`~probate_reference.subagents.AcpProvider`, wherever it runs.
+class Role(NamedTuple):
+    """What a program is in a world.
 
-    :param tell: records what it hears, ``gone`` when it has gone
-    :param settle: settles what it has asked
-    :param begin: runs something beside it; tells whether it will, which it won't when the world is being closed
+    :ivar tell: records what it hears, ``gone`` when it has gone
+    :ivar settle: settles what it has asked
+    :ivar begin: runs something beside it; tells whether it will, which it won't when the world is being closed
     """
 
-    def __init__(
-        self,
-        label: Label,
-        gates: Gates,
-        tell: Callable[[str], object],
-        settle: Callable[[Label, Settlement], object],
-        begin: Callable[..., bool],
-    ) -> None:
-        self.label = label
+    label: Label
+    gates: Gates
+    tell: Callable[[str], object]
+    settle: Callable[[Label, Settlement], object]
+    begin: Callable[..., bool]
+
+
+class Program(ABC):
+    """One program; a child of :class:`~probate_reference.subagents.AcpProvider`, wherever it runs."""
+
+    def __init__(self, role: Role) -> None:
+        self.label, self._gates, self._tell, self._settle, self._begin = role
         self.gone = False
         """Whether it has ended."""
         self.works = False
         """Whether it is about to answer its prompt."""
-        self._gates = gates
-        self._tell = tell
-        self._settle = settle
-        self._begin = begin
         self._cancel = Signal(_ignore)
         self._term = Signal(_ignore)
         self._questions: dict[str, tuple[Label, Sequence[Option]]] = {}
@@ -255,15 +254,8 @@ class Program(ABC):
 class MemoryProgram(Program):
     """One program in memory, which hears what is written to it at once."""
 
-    def __init__(
-        self,
-        label: Label,
-        gates: Gates,
-        tell: Callable[[str], object],
-        settle: Callable[[Label, Settlement], object],
-        begin: Callable[..., bool],
-    ) -> None:
-        super().__init__(label, gates, tell, settle, begin)
+    def __init__(self, role: Role) -> None:
+        super().__init__(role)
         self._output = Pipe()
         self._input = _Input(self)
         self._exited: Call[None] = Call()

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -24,14 +24,11 @@ from tempfile import TemporaryDirectory
 from anyio import ClosedResourceError
 from anyio.abc import ByteReceiveStream, ByteSendStream
 
-from probate_conformance.backends.reference.gates import Gates
 from probate_conformance.backends.reference.processes import opened, readable
-from probate_conformance.backends.reference.programs import Program
+from probate_conformance.backends.reference.programs import Program, Role
 from probate_conformance.backends.reference.subagents import SubagentSubject
 from probate_conformance.errors import BackendBroke
-from probate_model.alphabet.events import Settlement
 from probate_model.alphabet.items import WorldSpec
-from probate_model.alphabet.names import Label
 from probate_model.alphabet.subagents import AMBIENT
 from probate_reference import Call
 from probate_reference.subagents.transport import Command, ProcessChild, spawn_process
@@ -46,17 +43,8 @@ class ProcessProgram(Program):
     :param folder: where its pipes are, which no other program may share
     """
 
-    def __init__(
-        self,
-        label: Label,
-        gates: Gates,
-        tell: Callable[[str], object],
-        settle: Callable[[Label, Settlement], object],
-        begin: Callable[..., bool],
-        command: Command,
-        folder: Path,
-    ) -> None:
-        super().__init__(label, gates, tell, settle, begin)
+    def __init__(self, role: Role, command: Command, folder: Path) -> None:
+        super().__init__(role)
         folder.mkdir()
         paths = [folder / name for name in ("told", "heard", "said")]
         self._told, self._heard, self._said = self._descriptors = [opened(path) for path in paths]
@@ -182,9 +170,9 @@ class ProcessSubject(SubagentSubject):
         """Wait for the processes that were told to go; tell whether there were any."""
         return any(program.wait() for program in self._processes)
 
-    def _started(self, label: Label, command: Command, tell: Callable[[str], None]) -> tuple[Program, Iterable[str]]:
+    def _started(self, role: Role, command: Command) -> tuple[Program, Iterable[str]]:
         folder = self._folder / str(len(self._processes))
-        program = ProcessProgram(label, self.gates, tell, self._settled, self._beside, command, folder)
+        program = ProcessProgram(role, command, folder)
         self._processes.append(program)
         return program, program.environment
 

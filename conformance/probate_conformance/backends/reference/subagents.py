@@ -16,7 +16,7 @@ from typing import Any, Final
 import anyio
 
 import probate_reference as reference
-from probate_conformance.backends.reference.programs import MemoryProgram, Program
+from probate_conformance.backends.reference.programs import MemoryProgram, Program, Role
 from probate_conformance.backends.reference.subject import Listener, Subject, ignore
 from probate_conformance.backends.reference.translation import code_of
 from probate_model.alphabet.events import Raised, Returned, Settlement
@@ -177,20 +177,18 @@ class SubagentSubject(Subject):
         if command.arguments == (RunProvider.MISSING,):
             raise FileNotFoundError("there is no such program")
         label = _starting.get()
-        program, environment = self._started(label, command, partial(self._hears, label))
+        role = Role(label, self.gates, partial(self._hears, label), self._settled, self._beside)
+        program, environment = self._started(role, command)
         self._programs[label] = program
         folder = "" if command.folder == os.getcwd() else command.folder
         found = tuple(sorted(entry for entry in environment if not entry.startswith(f"{MARK}=")))
         self.events.append(ChildSpawned(label, folder, found))
         return program
 
-    def _started(
-        self, label: Label, command: product.Command, tell: Callable[[str], None]
-    ) -> tuple[Program, Iterable[str]]:
+    def _started(self, role: Role, command: product.Command) -> tuple[Program, Iterable[str]]:
         """Start the program of a run; gives what it finds in its environment, too."""
         found = environment_of(command, dict(AMBIENT))
-        program = MemoryProgram(label, self.gates, tell, self._settled, self._beside)
-        return program, [f"{name}={value}" for name, value in found.items()]
+        return MemoryProgram(role), [f"{name}={value}" for name, value in found.items()]
 
     def _hears(self, label: Label, what: str) -> None:
         self.events.append(ChildGone(label) if what == "gone" else ChildHears(label, what))
