@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Iterable
+from inspect import iscoroutine
 from typing import Final
 
 from probate_conformance.backends.reference.known_bad.patching import Patches
@@ -144,6 +146,13 @@ def _(patches: Patches) -> None:
     patches.edit(Effect, "_call_last", ("self._disposers.pop()()", "self._disposers.pop(0)()"))
 
 
+def _drop(begun: Iterable[Awaitable[object] | None]) -> None:
+    """Close what nobody will await, so that Python does not complain of it."""
+    for answer in begun:
+        if iscoroutine(answer):
+            answer.close()
+
+
 @FIBERS.variant(
     "members-end-side-by-side",
     "H2",
@@ -152,7 +161,7 @@ def _(patches: Patches) -> None:
     blunt=True,
 )
 def _(patches: Patches) -> None:
-    # Every disposer is called, and what they return is gathered.
+    # Every disposer is called, and what they return is gathered; what comes after one that fails is dropped.
     patches.edit(
         Effect,
         "_go_on",
@@ -167,8 +176,15 @@ def _(patches: Patches) -> None:
         ),
         (
             "if begun is not None:\n    await begun",
-            "for begun in begun_all:\n    if begun is not None:\n        await begun",
+            """
+            while begun_all:
+                begun = begun_all.pop(0)
+                if begun is not None:
+                    await begun
+            """,
         ),
+        ("frame.alive = False", "_drop(begun_all)\nframe.alive = False"),
+        _drop=_drop,
     )
 
 

@@ -400,6 +400,7 @@ def _(patches: Patches) -> None:
     "F25",
     "STORE-12",
     "A reload waits until no session is live before it opens the store again.",
+    blunt=True,
 )
 def _(patches: Patches) -> None:
     patches.edit(
