@@ -13,18 +13,18 @@ from probate_model.world import Driver
 
 _CONTEXT = demand("INJECT-01", record="INJECT-01")
 _DEFERRED = demand("INJECT-04", edge="INJECT-04", record="INJECT-04")
-_TURN_START = demand("INJECT-02", record="INJECT-02")
-_TURN_END = demand("INJECT-02", record="INJECT-02")
+_OF_A_TURN = demand("INJECT-02", record="INJECT-02")
 
 
 class Why(NamedTuple):
     """Why the records of an injection are due."""
 
     context: Demand
-    turn_start: Demand
+    of_a_turn: Demand
+    """Where no turn was open: why its own turn is opened, and it is logged there."""
 
 
-INJECTED: Final = Why(_CONTEXT, _TURN_START)
+INJECTED: Final = Why(_CONTEXT, _OF_A_TURN)
 """Because somebody asked for it."""
 
 
@@ -40,10 +40,10 @@ def commit(run: Run, label: Label, text: Text, why: Why = INJECTED) -> None:
         return
     turn = agent.turn + 1
     run.update(label, turn=turn, turn_open=True)
-    log.append(run, label, TurnStart(turn, Trigger.INJECTION), why.turn_start)
-    log.append(run, label, ContextMessage(text), why.context)
+    log.append(run, label, TurnStart(turn, Trigger.INJECTION), why.of_a_turn)
+    log.append(run, label, ContextMessage(text), why.of_a_turn)
     run.update(label, turn_open=False)
-    log.append(run, label, TurnEnd(turn, TurnOutcome.COMPLETED), _TURN_END)
+    log.append(run, label, TurnEnd(turn, TurnOutcome.COMPLETED), _OF_A_TURN)
     if flushing.is_due(run, label):
         flushing.begin(run, label, closing=False)
 

@@ -38,7 +38,8 @@ from probate_model.run import Run
 from probate_model.windows import Window
 from probate_model.world import Agent, Teardown
 
-_QUEUED = demand("INBOX-01", steering="INBOX-04")
+_QUEUED = demand("INBOX-01")
+_STEERED_AS_PROMPT = demand("INBOX-01", steering="INBOX-04")
 _STEERED = demand("INBOX-05", steering="INBOX-05")
 _ACCEPTED = demand("CALL-02")
 _DISPOSED = demand("INBOX-02", outcome="INBOX-02")
@@ -85,12 +86,12 @@ def steer(run: Run, op: Steer) -> bool:
             run.emit(label, Queued(agent.ref, op.text, steering=True), _STEERED)
             wake(run, label, aborted=agent.fired is not None)
         else:
-            queue(run, label, op.text)
+            queue(run, label, op.text, _STEERED_AS_PROMPT)
         run.settled(op.label, RETURNED, _ACCEPTED)
     return True
 
 
-def queue(run: Run, label: Label, text: Text) -> None:
+def queue(run: Run, label: Label, text: Text, due: Demand = _QUEUED) -> None:
     """Put a prompt at the tail, announce it, and wake the driver."""
     agent = run[label]
     aborted = agent.fired is not None
@@ -99,7 +100,7 @@ def queue(run: Run, label: Label, text: Text) -> None:
     run.update(label, queued=(*agent.queued, text))
     if agent.turn_open:
         run.silence("INBOX-06", agent, "log", broad=True, text=text)
-    run.emit(label, Queued(agent.ref, text, steering=False), _QUEUED)
+    run.emit(label, Queued(agent.ref, text, steering=False), due)
     wake(run, label, aborted=aborted)
 
 

@@ -24,9 +24,9 @@ from probate_model.run import Run
 from probate_model.sessions import keeping
 from probate_model.world import Agent, Driver, Origin, Returned, Stage, Teardown
 
-_SESSION_CREATED = demand("PUBLISH-01", edge="CREATE-09", agent="PUBLISH-01")
+_SESSION_CREATED = demand("PUBLISH-01", edge="CREATE-01", agent="PUBLISH-01")
 _AGENT_CREATED = demand("PUBLISH-02", edge="PUBLISH-02", agent="PUBLISH-02")
-_SESSION_CREATED_AGAIN = demand("REGISTRY-03", edge="CREATE-09", agent="PUBLISH-01")
+_SESSION_CREATED_AGAIN = demand("REGISTRY-03", edge="CREATE-01", agent="PUBLISH-01")
 _SESSION_STARTED = demand("PUBLISH-03", edge="PUBLISH-03", source="PUBLISH-03")
 _SESSION_RESUMED = demand("PUBLISH-03", edge="PUBLISH-03", source="RESUME-10")
 
@@ -62,7 +62,8 @@ def publish(run: Run, label: Label) -> None:
     run.update(label, stage=Stage.PUBLISHING, number=run.next_number(agent.id))
     again = _is_free_early(run) and registry.unwinds(run, agent.id)
     registry.enter(run, label)
-    veto = _announce(run, label, _SESSION_CREATED_AGAIN if again else _SESSION_CREATED)
+    due = _SESSION_CREATED_AGAIN if again else _SESSION_CREATED
+    veto = _announce(run, label, due._replace(edge="RESUME-01") if keeping.is_resumed(run, label) else due)
     if run[label].failure is None and veto is None:
         driver = run[label].driver
         driver = Driver.PARKED if driver is Driver.NONE else driver

@@ -21,6 +21,7 @@ from probate_model.alphabet.events import (
 from probate_model.alphabet.events import Returned as CallReturned
 from probate_model.alphabet.names import AgentId, Label
 from probate_model.alphabet.ops import Look
+from probate_model.alphabet.refusals import is_thrown
 from probate_model.clauses import Demand, demand
 from probate_model.run import Run
 from probate_model.sessions import keeping
@@ -98,7 +99,8 @@ def detach(run: Run, label: Label) -> None:
         failed = agent.stage is Stage.FAILED
         run.emit(label, AgentDisposed(agent.ref), _AGENT_WITHDRAWN if failed else _why_disposed(run, agent))
     else:
-        run.silence("PUBLISH-04", agent, "agent/disposed")
+        vetoed = agent.failure is not None and is_thrown(agent.failure)
+        run.silence("PUBLISH-04" if vetoed else "PUBLISH-05", agent, "agent/disposed")
     run.sessions = decisions.detach(run.sessions, label)
     if agent.session_announced:
         due = _SESSION_WITHDRAWN_AFTER_AGENT if agent.agent_announced else _SESSION_WITHDRAWN

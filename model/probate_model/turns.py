@@ -26,15 +26,17 @@ from probate_model.clauses import Demand, demand
 from probate_model.run import Run
 from probate_model.world import Agent, Driver, Teardown
 
-_RUNNING = demand("TURN-01", edge="TURN-09")
-_RUNNING_AFTER_CANCEL = demand("CANCEL-04", edge="TURN-09")
-_RUNNING_AT_ONCE = demand("TURN-16", edge="TURN-09", status="TURN-01")
+_RUNNING = demand("TURN-01")
+_RUNNING_AFTER_CANCEL = demand("CANCEL-04", edge="TURN-01")
+_RUNNING_AT_ONCE = demand("TURN-16", edge="TURN-01", status="TURN-01")
 _RUNNING_AGAIN = demand("TURN-15", edge="TURN-15")
 _RUNNING_EMPTY = demand("CANCEL-15")
 _TURN_START_BY = {
-    clause: demand(clause, edge="TURN-09", turn="TURN-02", trigger="TURN-02", record="TURN-02", seq="TURN-13")
+    (clause, edge): demand(clause, edge=edge, turn="TURN-02", trigger="TURN-02", record="TURN-02", seq="TURN-13")
     for clause in ("TURN-02", "CANCEL-04", "CANCEL-15", "FLUSH-02", "INBOX-07", "TURN-15", "TURN-16")
+    for edge in ("TURN-01", "TURN-09")
 }
+"""Why a turn opens, by what it is due for and by what it comes after: running, or the turn before."""
 _TURN_END = demand("TURN-07", edge="TURN-07", outcome="TURN-07", turn="TURN-07", seq="TURN-13")
 _CANCELLED = demand("CANCEL-07", edge="TURN-07", outcome="CANCEL-07", turn="TURN-07", seq="TURN-13")
 _DISPOSED = demand("DISPOSE-04", edge="TURN-07", outcome="DISPOSE-04", turn="TURN-07", seq="TURN-13")
@@ -85,7 +87,8 @@ def start(run: Run, label: Label) -> None:
 def _begin_turn(run: Run, label: Label, because: str, *, late: bool = False) -> None:
     """Announce running, unless that is known, and open a turn; unless what was pending is called off from there."""
     agent = run[label]
-    if agent.status is Status.RUNNING:
+    went_on = agent.status is Status.RUNNING
+    if went_on:
         clause = "INBOX-07" if late else "TURN-09" if because == "TURN-02" else because
         run.silence(clause, agent, "agent/status", lasting=False, status=Status.IDLE)
     woken = None if agent.woken is None else False
@@ -106,7 +109,7 @@ def _begin_turn(run: Run, label: Label, because: str, *, late: bool = False) -> 
             _park(run, label)
             return
         run.update(label, armed=True)
-    _open_turn(run, label, because)
+    _open_turn(run, label, because, "TURN-09" if went_on else "TURN-01")
 
 
 def _why_running(run: Run, agent: Agent) -> Demand:
@@ -127,7 +130,7 @@ def _open_empty_turn(run: Run, label: Label) -> None:
         return
     turn = agent.turn + 1
     run.update(label, turn=turn, turn_open=True, step=0, max_tokens=False, armed=True, driver=Driver.OPENED)
-    log.append(run, label, TurnStart(turn, Trigger.MESSAGE), _TURN_START_BY["CANCEL-15"])
+    log.append(run, label, TurnStart(turn, Trigger.MESSAGE), _TURN_START_BY["CANCEL-15", "TURN-01"])
 
 
 def _exit(run: Run, label: Label) -> None:
@@ -157,14 +160,14 @@ def _park(run: Run, label: Label) -> None:
         _begin_turn(run, label, "TURN-15")
 
 
-def _open_turn(run: Run, label: Label, because: str) -> None:
+def _open_turn(run: Run, label: Label, because: str, edge: str) -> None:
     agent = run[label]
     turn = agent.turn + 1
     opened: dict[str, object] = {"turn": turn, "turn_open": True, "step": 0, "max_tokens": False}
     start = TurnStart(turn, Trigger.MESSAGE)
     if run.edition.queue_events is QueueEvents.QUEUED:
         opened["prompt"], opened["queued"] = decisions.claim(agent.queued)
-    log.append(run, label, start, _TURN_START_BY[because], driver=Driver.OPENED, **opened)
+    log.append(run, label, start, _TURN_START_BY[because, edge], driver=Driver.OPENED, **opened)
     if run.edition.queue_events is QueueEvents.QUEUED:
         return
     if run[label].stopping:

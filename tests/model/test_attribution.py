@@ -153,6 +153,13 @@ FIELD: dict[str, Case] = {
         [*SENT, "agent/cancel-requested a#1 user"],
         "CANCEL-11",
     ),
+    "a prompt that is said to be steering": ("create c a", "send c A", ["agent/queued a#1 A steering"], "INBOX-01"),
+    "steering of an idle agent that is said to be so": (
+        "create c a",
+        "steer c A",
+        ["agent/queued a#1 A steering"],
+        "INBOX-04",
+    ),
     "steering that is not said to be": (
         "create c a\nsettle\nhold model c\nsend c A",
         "steer c S",
@@ -225,6 +232,13 @@ EARLY: dict[str, Case] = {
         "CREATE-13",
     ),
     "a synchronous call that settles before its event": ("create c a", "send c A", ["settled A returned"], "CALL-02"),
+    "an agent that is published before its setup has returned": (
+        "hold setup c",
+        "create c a setup",
+        ["session/created a#1"],
+        "CREATE-01",
+    ),
+    "a turn that opens before running is announced": ("create c a", "send c A", [*SENT, FIRST[0]], "TURN-01"),
 }
 
 TWO = "create c a\nsettle\ncreate d b"
@@ -252,6 +266,7 @@ DUE: dict[str, Case] = {
         [*IN_MODEL, "agent/error a#1 step=1 model"],
         "TURN-05",
     ),
+    "context outside of any turn": ("create c a", "inject c X", ["log a#1 0 context/message X"], "INJECT-02"),
     "something else than a first announcement": ("", "create c a", ["agent/error a#1 step=0 flush"], "PUBLISH-01"),
 }
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.model.helpers import Play, turn
+from probate_model.worlds import Divergence, Reason, Worlds
+from tests.model.helpers import Play, burst, event, turn
+from tests.model.judging import judge
 from tests.model.test_cases_turns import ENDED
 
 RESUMED = ["session/created a#2", "agent/created a#2", "agent/session-start a#2 resume", "settled r returned a#2"]
@@ -57,6 +59,16 @@ def test_c23_a_load_that_never_returns_does_not_hold_up_the_end(end: str, code: 
     assert play("release load r ok") == []
     play.run("load host")
     assert "settled n returned a#2" in play.run("create n a")
+
+
+@pytest.mark.parametrize(("held", "options"), [("load", ""), ("setup", " setup")])
+def test_a_resume_that_is_published_before_its_load_and_its_setup_is_put_down_to_its_return(
+    held: str, options: str
+) -> None:
+    play = ended()
+    found = judge(Worlds.of(play.world), burst(f"hold {held} r\nresume r a{options}"), [event("session/created a#2")])
+    assert isinstance(found, Divergence)
+    assert (found.reason, found.clause) == (Reason.EARLY, "RESUME-01")
 
 
 def test_c24_the_providers_unload_ends_a_load_too() -> None:

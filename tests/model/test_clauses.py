@@ -21,9 +21,13 @@ from probate_conformance.trace import MODELLED_PROFILES
 from probate_model.alphabet.editions import EDITION_2026_06, EDITION_2026_08, EDITIONS, VARIATIONS, Edition
 from probate_model.alphabet.events import EVENT_KINDS
 from probate_model.alphabet.gates import GateKind
+from probate_model.alphabet.items import Settle
 from probate_model.alphabet.refusals import is_code
 from probate_model.clauses import CLAUSES, demand, extra_clause
+from probate_model.machine import apply, settle
+from probate_model.world import new_world
 from probate_model.worlds import EVERYTHING
+from tests.model.helpers import items
 
 ID = re.compile(r"[A-Z]{3,10}-\d\d")
 
@@ -122,6 +126,34 @@ def test_every_clause_is_demanded_by_generated_traces(profile: str, edition: Edi
         assert all(CLAUSES[name].holds_in(one) for name in examined.demanded)
         left -= set(examined.demanded)
     assert left == set()
+
+
+@pytest.mark.parametrize(
+    ("done", "clause", "demanded"),
+    [
+        ("create c a", "CREATE-09", False),
+        ("hold setup c\ncreate c a setup\nunload host", "CREATE-09", True),
+        ("send c A", "TURN-09", False),
+        ("inject c X\nsettle\nsend c A", "TURN-09", False),
+        ("send c A\nsend c B", "TURN-09", True),
+        ("send c A", "INBOX-04", False),
+        ("steer c A", "INBOX-04", True),
+        ("inject c X", "INJECT-01", False),
+        ("hold model c\nsend c A\nsettle\ninject c X", "INJECT-01", True),
+        ("react session/created do withdraw this\ncreate d b", "PUBLISH-04", False),
+        ("react session/created do throw V\ncreate d b", "PUBLISH-04", True),
+    ],
+)
+def test_a_clause_is_demanded_by_what_it_speaks_of_and_by_nothing_else(done: str, clause: str, demanded: bool) -> None:
+    """What passes was demanded; so a demand that a clause does not speak of would let it pass untried."""
+    world = new_world()
+    found: set[str] = set()
+    for item in items((done if "create c" in done else f"create c a\nsettle\n{done}") + "\nsettle"):
+        outcome = settle(world) if isinstance(item, Settle) else apply(world, item)
+        world = outcome.world
+        found.update(name for expected in outcome.expected for name in expected.demand.clauses)
+        found.update(silence.clause for silence in outcome.silences)
+    assert (clause in found) is demanded
 
 
 def test_every_clause_that_depends_on_a_choice_names_it() -> None:

@@ -48,9 +48,9 @@ LIES: Final[Mapping[str, Lie]] = MappingProxyType(
     {
         lie.clause: lie
         for lie in (
-            Lie("CALL-01", How.DOUBLES, about="CREATE-01"),
+            Lie("CALL-01", How.DOUBLES, about="CREATE-01", place=-1),
             Lie("CALL-02", How.HURRIES),
-            Lie("CREATE-01", How.DROPS),
+            Lie("CREATE-01", How.DROPS, place=-1),
             Lie("CREATE-02", How.DROPS),
             Lie("CREATE-03", How.DROPS),
             Lie("CREATE-04", How.DROPS),
@@ -98,7 +98,7 @@ LIES: Final[Mapping[str, Lie]] = MappingProxyType(
             Lie("TURN-05", How.HURRIES),
             Lie("TURN-06", How.HURRIES),
             Lie("TURN-07", How.ALTERS, place=1),
-            Lie("TURN-09", How.DROPS),
+            Lie("TURN-09", How.HURRIES),
             Lie("TURN-10", How.DROPS),
             Lie("TURN-11", How.STOPS),
             Lie("TURN-13", How.ALTERS),

@@ -56,7 +56,7 @@ _clause(
 # Creation.
 _clause(
     "CREATE-01",
-    "A create that nothing ended returns its agent, after publication.",
+    "A create that nothing ended returns its agent, after setup and publication.",
     "The handle is what its owner disposes by.",
     "S1 2; sheet C.2",
     "settled",

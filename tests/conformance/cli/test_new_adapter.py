@@ -17,7 +17,7 @@ from probate_conformance.templates import TEMPLATES
 
 from .conftest import Probate
 
-CASES = 20
+CASES = 40
 """So many traces reach every clause that the templates claim."""
 
 
