@@ -29,7 +29,6 @@ from probate_conformance.exploring.touring import Tour, Walk
 from probate_conformance.generation import Palette, generate_rehearsed
 from probate_conformance.lockstep import Drift, Examined, Verdict, examine
 from probate_conformance.manifest import Manifest
-from probate_conformance.rehearsal import Rehearsal
 from probate_conformance.report import AT_FIRST_FAILURE, Trouble
 from probate_conformance.shrinking import shrinking
 from probate_conformance.story import seen_line, story
@@ -42,6 +41,7 @@ from probate_model.alphabet.items import BurstItem, Item, React, Reject, Settle,
 from probate_model.alphabet.names import Label
 from probate_model.alphabet.ops import UnloadProvider
 from probate_model.clauses import CLAUSES
+from probate_model.rehearsal import Rehearsal
 from probate_model.worlds import Divergence, View
 
 BROKEN_IN_A_ROW: Final = 3

@@ -19,7 +19,6 @@ from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
 from probate_conformance.errors import BackendBroke, BackendSilent
-from probate_conformance.rehearsal import Rehearsal, rehearse
 from probate_conformance.trace import Trace
 from probate_conformance.wire import Burst, Close, Command, Open, Quiet, Reply
 from probate_model.alphabet.editions import CHOICES, EDITION_2026_06
@@ -29,6 +28,7 @@ from probate_model.clauses import AT_REST, CLAUSES, SETTLES_ONCE
 from probate_model.following import follow
 from probate_model.machine import bind
 from probate_model.registry import snapshot
+from probate_model.rehearsal import Rehearsal, rehearse
 from probate_model.run import Expected, Silence
 from probate_model.world import World, new_world
 from probate_model.worlds import EVERYTHING, Divergence, Reason, TooManyWorlds, View, Worlds

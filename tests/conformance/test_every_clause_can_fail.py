@@ -15,11 +15,11 @@ import pytest
 from probate_conformance.backends.reference.known_bad import VARIANTS
 from probate_conformance.backends.telling import Telling, broken, otherwise
 from probate_conformance.generation import generate_rehearsed
-from probate_conformance.rehearsal import Rehearsal
 from probate_model import registry
 from probate_model.alphabet.editions import EDITION_2026_06, VARIATIONS, Edition
 from probate_model.alphabet.events import EVENT_KINDS, Snapshot
 from probate_model.clauses import AT_REST, CLAUSES, extra_clause
+from probate_model.rehearsal import Rehearsal
 from probate_model.world import new_world
 from probate_model.worlds import Divergence, TooManyWorlds, Worlds
 

@@ -12,9 +12,9 @@ from itertools import pairwise
 import pytest
 
 from probate_conformance.generation import generate
-from probate_conformance.rehearsal import rehearse
 from probate_conformance.trace import MODELLED_PROFILES, dangling, dump, faults
 from probate_model.alphabet.items import Hold, Plan, React, Release, Settle
+from probate_model.rehearsal import rehearse
 from probate_model.world import new_world
 
 # Many runs through what other tests cover as well; tracing them would take more than twice as long.

@@ -11,13 +11,13 @@ from probate_conformance.errors import BackendBroke, BackendSilent
 from probate_conformance.generation import generate
 from probate_conformance.lockstep import Examined, Verdict, examine
 from probate_conformance.manifest import Manifest, Unclaimed
-from probate_conformance.rehearsal import rehearse
 from probate_conformance.trace import Trace
 from probate_conformance.view import view_of
 from probate_conformance.wire import Burst, Close, Closed, Command, Open, Opened, Quiet, Reply
 from probate_model import worlds
 from probate_model.alphabet.events import Event, Raised, Settled, Snapshot
 from probate_model.alphabet.names import Code
+from probate_model.rehearsal import rehearse
 from probate_model.world import new_world
 from probate_model.worlds import EVERYTHING, Reason, View
 from tests.model.helpers import burst, event, items, line

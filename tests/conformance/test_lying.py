@@ -7,9 +7,9 @@ import pytest
 from probate_conformance.backends.lying import EDITION, LIES, Lie, LyingBackend
 from probate_conformance.generation import generate_rehearsed
 from probate_conformance.lockstep import examine
-from probate_conformance.rehearsal import Rehearsal
 from probate_conformance.trace import Trace
 from probate_model.clauses import CLAUSES
+from probate_model.rehearsal import Rehearsal
 from probate_model.worlds import EVERYTHING
 
 # Many runs through what other tests cover as well; tracing them would take more than twice as long.

@@ -8,11 +8,11 @@ from collections.abc import Hashable
 import pytest
 
 from probate_conformance.generation import EVERYTHING, generate_rehearsed
-from probate_conformance.rehearsal import Rehearsal
 from probate_model.alphabet.editions import EDITION_2026_06, EDITION_2026_08, Edition
 from probate_model.alphabet.events import Event
 from probate_model.machine import Step, enabled, fire
 from probate_model.orders import Names, Orders
+from probate_model.rehearsal import Rehearsal
 from probate_model.run import Outcome
 from probate_model.world import Due, World
 from probate_model.worlds import Divergence, TooManyWorlds, Worlds

@@ -34,6 +34,7 @@ from probate_conformance.cli.options import (
     seconds,
 )
 from probate_conformance.cli.output import ReportFile, emit
+from probate_conformance.compiled import is_compiled
 from probate_conformance.errors import BackendAbsent, BackendBroke, Exit, ReportError, UsageError, unknown_name
 from probate_conformance.exploring.touring import TOURS, Tour, tour
 from probate_conformance.interrupts import Interrupt
@@ -225,7 +226,7 @@ def _check(
         started=started.strftime("%Y-%m-%d %H:%M:%S UTC"),
         seconds=round(time.monotonic() - clock, 1),
         python=f"{platform.python_implementation()} {platform.python_version()}",
-        platform=f"{platform.system()} {platform.machine()}",
+        platform=f"{platform.system()} {platform.machine()}{', model compiled' if is_compiled() else ''}",
     )
     return Run(header=header, reports=tuple(reports), end=end_of(tuple(reports))), unwritten
 

@@ -15,6 +15,7 @@ from typing import Final
 from probate_conformance.cli.casefiles import write_case
 from probate_conformance.cli.options import add_color, natural, positive, seconds
 from probate_conformance.cli.output import emit
+from probate_conformance.compiled import is_compiled
 from probate_conformance.errors import Exit, UsageError, unknown_name
 from probate_conformance.exploring.bounds import SMALLEST, Bound
 from probate_conformance.exploring.covering import Coverage, goals_of, reachable
@@ -67,13 +68,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Exit:
     """Explore the bounds, one after the other.
 
-    :raises UsageError: if a name means nothing, or a number leaves nothing to explore
+    :raises UsageError: if a name means nothing, a number leaves nothing to explore, or the model is compiled
     :raises ReportError: if a case can't be written
     """
     style = style_for(sys.stdout, os.environ, no_color=arguments.no_color)
     if arguments.list:
         emit("".join(f"{line}\n" for line in _listed(style)))
         return Exit.PASS
+    if is_compiled():
+        raise UsageError("the model here is compiled, and a search looks into it", mend="run it without PYTHONPATH")
     limits = Limits(arguments.states, arguments.memory, arguments.time)
     worst = Exit.PASS
     together: dict[str, Coverage] = {}

@@ -13,9 +13,9 @@ from probate_conformance.generation.sessions import SessionsWriter
 from probate_conformance.generation.subagents import SubagentWriter
 from probate_conformance.generation.tasks import TaskWriter
 from probate_conformance.randomness import stream_of
-from probate_conformance.rehearsal import Rehearsal
 from probate_conformance.trace import Trace
 from probate_model.alphabet.editions import EDITION_2026_06, Edition
+from probate_model.rehearsal import Rehearsal
 
 WRITERS: Final[Mapping[str, type[Writer]]] = MappingProxyType(
     {

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import ClassVar, Final
 
 from probate_conformance.generation.core import Writer
-from probate_conformance.rehearsal import Rehearsing
 from probate_model.alphabet.bridge import (
     BRIDGE_OWNER,
     CallOff,
@@ -32,6 +31,7 @@ from probate_model.alphabet.names import AgentId, Label, OwnerName
 from probate_model.alphabet.ops import Inject, Op
 from probate_model.bridge.state import BridgeRoom, Closing, Connection, Holding, Link, Session
 from probate_model.machine import somebody_waits
+from probate_model.rehearsal import Rehearsing
 from probate_model.world import new_world
 
 _HOST: Final = OwnerName("host")

@@ -25,7 +25,6 @@ from typing import ClassVar, Final, NamedTuple
 
 from probate_conformance.manifest import FEATURES, OP_NAMES, Unclaimed
 from probate_conformance.randomness import SplitMix64
-from probate_conformance.rehearsal import Rehearsal, Rehearsing
 from probate_conformance.trace import Trace
 from probate_model.alphabet.editions import EDITION_2026_06, CancelCause, CancelRequest, Edition, QueueEvents
 from probate_model.alphabet.events import EVENT_KINDS
@@ -71,6 +70,7 @@ from probate_model.alphabet.ops import (
     Withdraw,
 )
 from probate_model.machine import somebody_waits
+from probate_model.rehearsal import Rehearsal, Rehearsing
 from probate_model.run import Run
 from probate_model.world import Agent, Driver, Returned, Stage, Teardown, new_world
 

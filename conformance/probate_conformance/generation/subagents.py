@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import ClassVar, Final
 
 from probate_conformance.generation.core import Writer
-from probate_conformance.rehearsal import Rehearsing
 from probate_model.alphabet.gates import DIES, ERROR, MAX_TOKENS, Gate, GateKind, GateOutcome, Temper, fixed_outcomes
 from probate_model.alphabet.items import Action, BurstItem, Hold, Open, Pattern, Plan, React, Release, WorldSpec
 from probate_model.alphabet.names import Label, OwnerName, Text
@@ -35,6 +34,7 @@ from probate_model.alphabet.subagents import (
     StartRun,
 )
 from probate_model.machine import somebody_waits
+from probate_model.rehearsal import Rehearsing
 from probate_model.subagents.state import Ending, Program, Run, SubagentsRoom
 from probate_model.world import Returned, new_world
 

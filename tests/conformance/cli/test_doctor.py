@@ -11,10 +11,10 @@ import pytest
 
 from probate_conformance.doctor.lessons import LESSONS
 from probate_conformance.manifest import FEATURES, OP_NAMES, Unclaimed
-from probate_conformance.rehearsal import Rehearsing
 from probate_conformance.templates import TEMPLATES
 from probate_model.alphabet import ops
 from probate_model.alphabet.gates import GateKind
+from probate_model.rehearsal import Rehearsing
 from probate_model.world import new_world
 
 from .conftest import Probate
