@@ -129,6 +129,15 @@ plug-ins: $(DEV)
 bench: $(DEV) backends ## Measure the kit and the reference beside their peers (ARGS=--quick for a look)
 	@$(BIN)/python -m bench $(ARGS)
 
+COMPILED := build/compiled
+
+.PHONY: compiled
+compiled: $(COMPILED)/.made ## Compile the model into build/compiled, for long checks (needs a C compiler)
+
+$(COMPILED)/.made: $(DEV) model/compile.py $(shell find model/probate_model -name '*.py')
+	@$(BIN)/python model/compile.py $(COMPILED)
+	@touch $@
+
 .PHONY: spin
 spin: $(DEV) ## Have SPIN search the small core too, and compare (needs the programs spin and gcc)
 	@$(BIN)/python -m tests.spin

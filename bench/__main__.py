@@ -12,6 +12,7 @@ from pathlib import Path
 from bench.acp import acp
 from bench.beside import beside
 from bench.catching import catching
+from bench.compiled import compiled
 from bench.conversing import now
 from bench.crashing import crashing
 from bench.exploring import exploring
@@ -22,6 +23,7 @@ from bench.volume import volume
 SECTIONS = {
     "crashes": crashing,
     "peer": rates,
+    "compiled": compiled,
     "catch": catching,
     "coverage": volume,
     "dsh": beside,

@@ -131,12 +131,11 @@ def l16_ownership(before: World, after: World) -> Iterator[str]:
             yield f"L16: the owner of {task.label} changes"
 
 
-def l17_told_once(before: World, after: World, events: Sequence[Event]) -> Iterator[str]:
+def l17_told_once(before: World, _after: World, events: Sequence[Event]) -> Iterator[str]:
     """L17 forbids an end that is told of a task which had ended before, or whose executor was disposed before.
 
     :param events: what was seen on the way from the one world to the other
     """
-    del after
     room = before.rooms.tasks
     known = {} if room is None else {task.ref: task for task in room.tasks}
     told = [event.task for event in events if isinstance(event, TaskDone)]
