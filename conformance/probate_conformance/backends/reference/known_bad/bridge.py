@@ -80,6 +80,7 @@ def _(patches: Patches) -> None:
     "M99",
     "BRIDGE-15",
     "A client that goes away has its agents cancelled, and they stay registered.",
+    blunt=True,
 )
 def _(patches: Patches) -> None:
     # Nobody waits for their answer any more.

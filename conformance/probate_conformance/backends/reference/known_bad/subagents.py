@@ -146,6 +146,7 @@ def _(patches: Patches) -> None:
     "L20",
     "SUBAGENT-08",
     "Whoever asks for a result after its end was announced is told that it was an error.",
+    blunt=True,
 )
 def _(patches: Patches) -> None:
     # It was fetched already.
@@ -343,6 +344,7 @@ _environment(
     "decision 51",
     "CHILD-03",
     "A program works in the folder of this process, whoever its parent is.",
+    blunt=True,
 )
 def _(patches: Patches) -> None:
     # It was started from here.
