@@ -28,7 +28,13 @@ _OPENING: Final = """\
 # What the core contract asks of an agent runtime
 
 This page is for whoever writes an agent runtime, or ports one, and wants to know in ten minutes what Probate will hold
-it to. Its {clauses} clauses are those that `probate check` reports, its pictures are runs of the model.
+it to. That is profile `core`: {core} clauses, in the chapters from *{first}* to *{last}*. The chapters after them are
+of profiles that a runtime claims or does not. `probate check` reports by these clauses, and the pictures are runs of
+the model.
+
+The contract has two readings, and this page tells edition `{default}`, the default. A clause marked ◇ depends on a
+choice that another edition makes otherwise; what is asked only there comes last in its table, under a line that says
+so.
 
 ## In short
 
@@ -95,8 +101,8 @@ luck, and no test sleeps.
 _EDITIONS: Final = """\
 ## Where the contract has two readings
 
-A clause marked ◇ depends on an edition choice. The clauses and the pictures of this page are those of `{default}`, the
-default; [editions.md](editions.md) has those of every edition side by side.
+A clause marked ◇ depends on one of these choices. The pictures of this page are runs under `{default}`, the default;
+[editions.md](editions.md) has the clauses of every edition side by side.
 """
 
 _ONWARDS: Final = """\
@@ -152,7 +158,9 @@ def group_of(clause: str) -> str:
 
 
 def _page() -> Iterator[str]:
-    yield _OPENING.format(clauses=len(CLAUSES))
+    core = [chapter.title for chapter, clauses in chapters() if all(clause.profile == "core" for clause in clauses)]
+    asked = [clause for clause in CLAUSES.values() if clause.profile == "core" and clause.holds_in(EDITION_2026_06)]
+    yield _OPENING.format(core=len(asked), first=core[0], last=core[-1], default=EDITION_2026_06.name)
     yield from _shown(LIFE, ())
     yield _READING.format(alt="The marks of the pictures", folder=PICTURES)
     for chapter, clauses in chapters():

@@ -21,6 +21,7 @@ from probate_conformance.interrupts import Interrupt
 from probate_conformance.lockstep import Verdict
 from probate_conformance.running import replay
 from probate_conformance.trace import dangling, load
+from probate_model.alphabet.editions import EDITION_2026_06
 from probate_model.alphabet.gates import GateKind
 from probate_model.alphabet.refusals import Refusal
 from probate_model.clauses import CLAUSES
@@ -67,6 +68,31 @@ def test_each_clause_is_told_once_in_a_chapter_of_its_own() -> None:
     page = files()[tables.PAGE]
     for clause in CLAUSES:
         assert page.count(f'id="{clause.lower()}"') == 1
+
+
+def test_what_the_default_edition_does_not_ask_comes_last_in_its_table_and_says_so() -> None:
+    told = "\n".join(tables.clauses([CLAUSES["FLUSH-05"], CLAUSES["FLUSH-01"], CLAUSES["EFFECT-09"]]))
+    marks = [
+        "flush-01",
+        "only in edition <code>2026-08</code>",
+        "flush-05",
+        "only with choices that no",
+        "effect-09",
+    ]
+    places = [told.index(mark) for mark in marks]
+    assert places == sorted(places)
+    assert "only" not in "\n".join(tables.clauses([CLAUSES["FLUSH-01"]]))
+
+
+def test_the_page_says_which_chapters_every_runtime_is_held_to() -> None:
+    opening = files()[tables.PAGE].partition("## In short")[0]
+    core = [clause for clause in CLAUSES.values() if clause.profile == "core"]
+    asked = sum(clause.holds_in(EDITION_2026_06) for clause in core)
+    assert f"{asked} clauses" in opening
+    of_core = [all(clause in core for clause in clauses) for _, clauses in chapters()]
+    assert of_core == sorted(of_core, reverse=True)
+    last = [chapter.title for (chapter, _), every in zip(chapters(), of_core, strict=True) if every][-1]
+    assert f"*{last}*" in opening
 
 
 def test_every_group_of_clauses_has_a_chapter() -> None:
