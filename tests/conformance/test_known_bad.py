@@ -12,9 +12,14 @@ from probate_conformance.backends.reference import ReferenceBackend
 from probate_conformance.backends.reference.known_bad import VARIANTS, backend, patching
 from probate_conformance.backends.reference.known_bad.patching import NothingToChange, Patches
 from probate_conformance.checking import Checked, Plan, check
-from probate_conformance.lockstep import Verdict
+from probate_conformance.generation import generate
+from probate_conformance.lockstep import Verdict, examine
+from probate_conformance.trace import Trace
+from probate_conformance.wire import Conversation
 from probate_model.alphabet.editions import EDITIONS
+from probate_model.alphabet.items import Hold, Open, React, Release, Settle
 from probate_model.clauses import CLAUSES
+from probate_model.worlds import EVERYTHING
 from probate_reference import core, driver
 from probate_reference import lifecycle as lifecycles
 
@@ -86,6 +91,28 @@ def test_every_defect_breaks_a_clause_and_not_the_kit(name: str) -> None:
     # What could mean too many worlds once something went wrong is inconclusive, and that is no fault of the kit.
     assert {trouble.verdict for trouble in checked.troubles} <= {Verdict.INCONCLUSIVE}
     assert VARIANTS[name].blunt or sum(checked.failed.values()) * 2 <= checked.traces
+
+
+def plain(trace: Trace) -> Trace:
+    """Give a trace without reactions and held gates, each of whose items is a burst of its own."""
+    kept = (item for item in trace.items if not isinstance(item, React | Hold | Release | Open | Settle))
+    return trace.with_items([one for item in kept for one in (item, Settle())])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", [name for name, variant in VARIANTS.items() if variant.needs and variant.profile == "core"]
+)
+def test_a_defect_that_needs_a_burst_a_reaction_or_a_held_gate_does_not_show_without(name: str) -> None:
+    def verdicts() -> Conversation[list[Verdict]]:
+        found = []
+        for number in range(150):
+            examined = yield from examine(plain(generate(5, number, profile=VARIANTS[name].profile)), EVERYTHING)
+            found.append(examined.verdict)
+        return found
+
+    with backend(name) as subject:
+        assert set(subject.converse(verdicts())) == {Verdict.PASS}
 
 
 @pytest.mark.parametrize("name", OF_ORDER)

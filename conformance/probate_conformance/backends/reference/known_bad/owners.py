@@ -59,7 +59,6 @@ def _(patches: Patches) -> None:
     "D.2",
     "OWNER-01",
     "The provider's unload ends its agents in the order in which they were made.",
-    needs="burst",
 )
 def _(patches: Patches) -> None:
     # The order of the list.

@@ -105,7 +105,6 @@ def _(patches: Patches) -> None:
     "M31",
     "FLUSH-03",
     "An agent announces idle while its closing flush is under way.",
-    needs="gate",
 )
 def _(patches: Patches) -> None:
     # The turn is over, and so is the work.
@@ -168,7 +167,6 @@ def _(patches: Patches) -> None:
     "M36",
     "FLUSH-02",
     "After a closing flush that failed, the agent neither goes on nor becomes idle.",
-    needs="gate",
 )
 def _(patches: Patches) -> None:
     # The failure ends the loop; only disposal is still noticed.
@@ -225,7 +223,6 @@ def _(patches: Patches) -> None:
     "B11",
     "TURN-11",
     "The tool calls of an answer that ran out of tokens are carried out.",
-    needs="gate",
 )
 def _(patches: Patches) -> None:
     # The calls are there.
@@ -237,7 +234,6 @@ def _(patches: Patches) -> None:
     "B.2",
     "TOOL-02",
     "A tool that fails is answered as aborted, and not with its error.",
-    needs="gate",
 )
 def _(patches: Patches) -> None:
     # One word for everything that is no success.
