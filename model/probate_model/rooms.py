@@ -49,6 +49,11 @@ class Rooms(NamedTuple):
     bridge: BridgeRoom | None = None
     subagents: SubagentsRoom | None = None
 
+    @property
+    def hearing(self) -> list[BridgeRoom | SubagentsRoom]:
+        """Those that hear of what is dispatched, and may wait for a call to settle."""
+        return [room for room in (self.bridge, self.subagents) if room is not None]
+
 
 NO_ROOMS: Final = Rooms()
 """The rooms of a trace of profile ``core``: all empty."""

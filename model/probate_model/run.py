@@ -248,8 +248,8 @@ class Run:
     def owe(self, call: Label, outcome: Settlement, clause: str) -> None:
         """Let a call settle in a step of its own, unless it is a room that waits for it."""
         if self.rooms is not NO_ROOMS:
-            for room in (self.rooms.bridge, self.rooms.subagents):
-                if room is not None and room.takes(self, call, outcome):
+            for room in self.rooms.hearing:
+                if room.takes(self, call, outcome):
                     return
         self.due = (*self.due, _made(Due, (call, outcome, _CONTAINED.clause if self.contained else clause)))
 
@@ -288,9 +288,8 @@ class Run:
         """
         self.expected.append(_made(Expected, (event, self._due(demand) if self.contained else demand)))
         if self.rooms is not NO_ROOMS:
-            for room in (self.rooms.bridge, self.rooms.subagents):
-                if room is not None:
-                    room.hear(self, label, event)
+            for room in self.rooms.hearing:
+                room.hear(self, label, event)
         if not self.listeners:
             return None
         for listener in self.listeners:
