@@ -6,9 +6,9 @@ xor with itself shifted right by 30, times ``0xBF58476D1CE4E5B9``, xor with itse
 64 bits of the draw times ``n``. No library's generator is used, because none promises the same numbers in its next
 version.
 
-Numbers are drawn some six times for each item, so nothing is called on the way to one that is made already. Some are made
-at a time, side by side in one large number: each has a lane of 128 bits, of which the upper half
-is empty between two operations, so a product stays in its lane. That takes half of the time.
+Numbers are drawn some six times for each item, so nothing is called on the way to one that is made already. Some are
+made at a time, side by side in one large number: each has a lane of 128 bits, of which the upper half is empty between
+two operations, so a product stays in its lane. That takes half of the time.
 """
 
 from __future__ import annotations
