@@ -11,6 +11,7 @@ from typing import Final
 from probate_conformance.cli.options import add_color
 from probate_conformance.cli.output import emit
 from probate_conformance.errors import Exit, unknown_name
+from probate_conformance.readings import only_where
 from probate_conformance.render.layout import table, wrapped
 from probate_conformance.render.style import Ink, Style, style_for
 from probate_model.alphabet.editions import EDITIONS
@@ -52,4 +53,6 @@ def _explained(clause: Clause, style: Style) -> Iterator[str]:
     if clause.choice:
         readings = ", ".join(f"{edition.choices()[clause.choice]} in {name}" for name, edition in EDITIONS.items())
         rows.append(("choice", f"{clause.choice}: {readings}"))
+    if only := only_where(clause):
+        rows.append(("holds", only))
     yield from table(rows, style, width=9)

@@ -15,11 +15,12 @@ from probate_conformance.cli.options import add_color
 from probate_conformance.cli.output import emit
 from probate_conformance.errors import Exit, unknown_name
 from probate_conformance.manifest import PROFILES
+from probate_conformance.readings import only_where
 from probate_conformance.render.layout import table, wrapped
 from probate_conformance.render.style import Ink, Style, style_for
 from probate_conformance.trace import MODELLED_PROFILES
 from probate_model.alphabet.editions import EDITIONS
-from probate_model.clauses import CLAUSES
+from probate_model.clauses import CLAUSES, Clause
 
 _ALL: Final = "all"
 """Stands for every edition."""
@@ -159,4 +160,9 @@ def _clauses(style: Style) -> Iterator[str]:
     yield style.ink(f"clauses ({len(CLAUSES)})", Ink.BOLD)
     for _, members in groupby(CLAUSES.values(), key=lambda clause: clause.id.partition("-")[0]):
         yield ""
-        yield from table([(clause.id, f"{clause.level}  {clause.sentence}") for clause in members], style, width=12)
+        yield from table([(clause.id, f"{clause.level}  {_told(clause)}") for clause in members], style, width=12)
+
+
+def _told(clause: Clause) -> str:
+    only = only_where(clause)
+    return f"{clause.sentence} ({only})" if only else clause.sentence

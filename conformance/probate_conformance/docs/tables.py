@@ -12,8 +12,9 @@ from html import escape
 from itertools import pairwise
 from typing import Final, get_args
 
+from probate_conformance.readings import only_where
 from probate_conformance.trace import EVENT_CLASSES
-from probate_model.alphabet.editions import EDITION_2026_06, EDITIONS
+from probate_model.alphabet.editions import EDITIONS
 from probate_model.alphabet.events import EVENT_KINDS, VETOABLE, Record, ScopeCleanup, Settled
 from probate_model.alphabet.gates import GateKind, fixed_outcomes
 from probate_model.alphabet.ops import Op, Resume
@@ -45,22 +46,14 @@ def clauses(rows: Iterable[Clause]) -> Iterator[str]:
     yield "<table>"
     yield "<tr><th>clause</th><th>level</th><th>what is asked</th><th>why</th></tr>"
     said = ""
-    for clause in sorted(rows, key=_only):
-        if (only := _only(clause)) != said:
+    for clause in sorted(rows, key=only_where):
+        if (only := only_where(clause)) != said:
             said = only
             yield f'<tr><th colspan="4" align="left">{only}</th></tr>'
         name = f'<td nowrap id="{clause.id.lower()}">{clause.id}</td><td>{clause.level}</td>'
         choice = f" ◇\u00a0<code>{clause.choice}</code>" if clause.choice else ""
         yield f"<tr>{name}<td>{_escaped(clause.sentence)}{choice}</td><td>{_escaped(clause.why)}</td></tr>"
     yield "</table>"
-
-
-def _only(clause: Clause) -> str:
-    """Give where alone a clause holds; nothing if the default edition asks it."""
-    if clause.holds_in(EDITION_2026_06):
-        return ""
-    names = [f"<code>{edition.name}</code>" for edition in EDITIONS.values() if clause.holds_in(edition)]
-    return f"only in edition {', '.join(names)}" if names else "only with choices that no edition has together"
 
 
 def _escaped(text: str) -> str:

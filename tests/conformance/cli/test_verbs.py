@@ -42,6 +42,10 @@ def test_list_clauses(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     assert all(f"  {name} " in out for name in CLAUSES)
     assert max(map(len, out.splitlines())) <= 100
+    words = " ".join(out.split())
+    for clause in CLAUSES.values():
+        assert (f"{clause.sentence} (only " in words) is not clause.holds_in(EDITIONS["2026-06"]), clause.id
+    assert f"{CLAUSES['CANCEL-13'].sentence} (only in edition 2026-08)" in words
 
 
 def test_list_an_edition_and_all_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,6 +85,7 @@ def test_explain_every_clause(capsys: pytest.CaptureFixture[str]) -> None:
         assert clause.sentence in words
         assert clause.why in words
         assert clause.choice is None or f"choice {clause.choice}: " in words
+        assert (" holds only " in words) is not clause.holds_in(EDITIONS["2026-06"])
 
 
 @pytest.mark.parametrize("name", SCHEMAS)

@@ -74,7 +74,7 @@ def test_what_the_default_edition_does_not_ask_comes_last_in_its_table_and_says_
     told = "\n".join(tables.clauses([CLAUSES["FLUSH-05"], CLAUSES["FLUSH-01"], CLAUSES["EFFECT-09"]]))
     marks = [
         "flush-01",
-        "only in edition <code>2026-08</code>",
+        "only in edition 2026-08",
         "flush-05",
         "only with choices that no",
         "effect-09",
