@@ -21,9 +21,9 @@ from bench.rates import peer_settings
 from bench.results import Goal, Section
 from probate_conformance.backends.reference.known_bad import VARIANTS, Variant, backend
 from probate_conformance.backends.reference.known_bad.patching import Patches
-from probate_conformance.checking import Plan
 from probate_conformance.lockstep import Verdict, examine
 from probate_conformance.manifest import Manifest
+from probate_conformance.plan import Plan
 from probate_conformance.view import view_of
 from probate_conformance.wire import Conversation
 

@@ -18,10 +18,11 @@ from unittest.mock import patch
 from bench.results import check
 from probate_conformance import garbage
 from probate_conformance.backends.base import Backend
-from probate_conformance.checking import Checked, Plan
 from probate_conformance.checking import check as checking
 from probate_conformance.exploring.touring import Tour
 from probate_conformance.manifest import Manifest
+from probate_conformance.plan import Plan
+from probate_conformance.tally import Checked
 from probate_conformance.wire import Conversation, Reply
 from probate_model.rehearsal import Rehearsing
 from probate_model.world import new_world

@@ -12,9 +12,9 @@ from __future__ import annotations
 from functools import cache
 
 from probate_conformance.backends.base import Backend
-from probate_conformance.checking import apart
 from probate_conformance.errors import Exit, ProbateError
 from probate_conformance.lockstep import Examined, Verdict, examine
+from probate_conformance.plan import apart
 from probate_conformance.story import story
 from probate_conformance.trace import Trace
 from probate_conformance.view import view_of

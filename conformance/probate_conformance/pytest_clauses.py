@@ -23,15 +23,16 @@ import pytest
 
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.registry import make_backend
-from probate_conformance.checking import Checked, Plan
 from probate_conformance.cli.casefiles import slug, write_case
 from probate_conformance.cli.check import CASES
 from probate_conformance.cli.options import require_edition, require_profile
 from probate_conformance.errors import ProbateError, ReportError, UsageError, unknown_name
 from probate_conformance.interrupts import Interrupt
 from probate_conformance.lockstep import Verdict
+from probate_conformance.plan import Plan
 from probate_conformance.report import ClauseResult, Report
 from probate_conformance.running import check_backend
+from probate_conformance.tally import Checked
 from probate_model.alphabet.editions import EDITIONS
 from probate_model.clauses import CLAUSES
 

@@ -151,7 +151,7 @@ def reached(
 ) -> Reached:
     """Give what the marks of a run say.
 
-    :param marks: counts, under names as ``window:...``; see ``checking.marks``
+    :param marks: counts, under names as ``window:...``; see ``runner.marks``
     :param manifest: what the backend said of itself
     :param profile: whose windows are told
     :param edition: of the contract that it was held to

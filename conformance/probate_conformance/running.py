@@ -17,12 +17,13 @@ from typing import Final, TypeVar
 
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.process import ProcessBackend
-from probate_conformance.checking import Checked, Drifted, Plan, Progress, Stop, check
+from probate_conformance.checking import Progress, Stop, check
 from probate_conformance.errors import DEBUG, BackendBroke, ProbateError, trace_if_debugging
 from probate_conformance.exploring.touring import Tour
 from probate_conformance.interrupts import Interrupt
 from probate_conformance.lockstep import Verdict, examine
 from probate_conformance.manifest import Manifest
+from probate_conformance.plan import Plan
 from probate_conformance.reached import reached
 from probate_conformance.report import (
     INTERRUPTED,
@@ -40,6 +41,7 @@ from probate_conformance.report import (
     replayed_exit,
 )
 from probate_conformance.story import seen_line, story
+from probate_conformance.tally import Checked, Drifted
 from probate_conformance.trace import Trace
 from probate_conformance.view import claimed_clauses, view_of
 from probate_conformance.wire import Burst, Close, Closed, Command, Conversation, Open, Opened, Quiet, Reply

@@ -19,12 +19,13 @@ from probate_conformance.backends.lying import EDITION, LIES, Lie, LyingBackend
 from probate_conformance.backends.reference import known_bad
 from probate_conformance.backends.reference.known_bad import VARIANTS, Variant
 from probate_conformance.backends.reference.known_bad.variant import Loop
-from probate_conformance.checking import Plan, check
+from probate_conformance.checking import check
 from probate_conformance.crew import Crew, Gone, Link
 from probate_conformance.errors import BackendBroke, ProbateError
 from probate_conformance.interrupts import Interrupt
 from probate_conformance.lockstep import Verdict, examine
 from probate_conformance.manifest import Manifest
+from probate_conformance.plan import Plan
 from probate_conformance.view import view_of
 from probate_conformance.wire import Conversation
 

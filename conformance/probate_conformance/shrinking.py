@@ -8,19 +8,25 @@ from.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from probate_conformance.trace import Trace
+from probate_conformance.lockstep import Examined, examine
+from probate_conformance.story import seen_line
+from probate_conformance.trace import ExpectedDivergence, Trace, dangling
+from probate_conformance.wire import Command, Reply
 from probate_model.alphabet.gates import Temper
 from probate_model.alphabet.items import Action, BurstItem, Hold, Item, Plan, React, Reject, Settle, Throw
 from probate_model.alphabet.names import Label
 from probate_model.alphabet.ops import Cancel, Cause, Create, CreationSignal, Setup
+from probate_model.worlds import View
 
 MOST_TRIES: Final = 2000
 """How many candidates are tried at the most."""
-
+BROKEN_IN_A_ROW: Final = 3
+"""After how many traces one after the other in which a backend broke it is given up."""
 
 Search: TypeAlias = Generator[Trace, bool, Trace]
 """Yields a candidate and is sent whether it still fails; gives the smallest that does."""
@@ -130,3 +136,72 @@ def _relabelled(item: React, without: int) -> tuple[Action, ...]:
         action if isinstance(action, Throw | Reject) else replace(action, label=Label(f"{item.label}.{place}"))
         for place, action in enumerate(kept)
     )
+
+
+def _always() -> bool:
+    return True
+
+
+def shrunk(
+    trace: Trace, examined: Examined, view: View, go_on: Callable[[], bool] = _always
+) -> Generator[Command, Reply, tuple[Trace, Examined]]:
+    """Shrink a failing trace, keeping the clause that it fails by; gives the trace and its last run.
+
+    :param go_on: asked before each candidate; the smallest trace so far is given if it says no
+    """
+    assert examined.divergence is not None
+    clause = examined.divergence.clause
+    search = shrinking(trace)
+    best = trace, examined
+    broken = 0
+    try:
+        candidate = next(search)
+        while broken < BROKEN_IN_A_ROW and go_on():
+            loadable = without_dangling(candidate)
+            shown = yield from examine(loadable, view)
+            broken += shown.broke is not None
+            fails = shown.divergence is not None and shown.divergence.clause == clause
+            if fails:
+                best = loadable, shown
+            candidate = search.send(fails)
+    except StopIteration:
+        pass
+    return best
+
+
+def with_expectation(trace: Trace, examined: Examined, backend: str) -> Trace:
+    """Give a failing trace as a case: with the divergence that it is expected to show."""
+    assert examined.divergence is not None
+    expected = ExpectedDivergence(
+        clause=examined.divergence.clause, backend=backend, seen=seen_line(examined.divergence)
+    )
+    return trace.model_copy(update={"expected": expected})
+
+
+def without_dangling(trace: Trace) -> Trace:
+    """Give a trace without what refers to something that no item makes.
+
+    That is void, so it changes nothing; but in a file it would be a mistake.
+    """
+    while faulty := Counter(number for number, _ in dangling(trace)):
+        number, faults = next(iter(faulty.items()))
+        before, item, after = trace.items[: number - 1], trace.items[number - 1], trace.items[number:]
+        trace = trace.with_items((*before, *after))
+        if not isinstance(item, React):
+            continue
+        for place in range(len(item.do)):
+            lesser = trace.with_items((*before, *_without_action(item, place), *after))
+            if sum(1 for other, _ in dangling(lesser) if other == number) < faults:
+                trace = lesser
+                break
+    return trace
+
+
+def _without_action(item: React, without: int) -> tuple[React, ...]:
+    """Give a reaction without one of its actions; none if that was all it did."""
+    kept = [action for place, action in enumerate(item.do) if place != without]
+    named = tuple(
+        action if isinstance(action, Throw | Reject) else replace(action, label=Label(f"{item.label}.{place}"))
+        for place, action in enumerate(kept)
+    )
+    return (replace(item, do=named),) if named else ()

@@ -25,14 +25,17 @@ from typing import Final, NamedTuple, TypeAlias
 from probate_conformance import garbage
 from probate_conformance.backends.process import DEADLINE
 from probate_conformance.backends.registry import BAD, BUILT_IN, make_backend
-from probate_conformance.checking import Case, Checked, Plan, Progress, Ran, Runner, Stop, Tally
+from probate_conformance.checking import Progress, Stop
 from probate_conformance.crew import GRACE, Crew, Gone, Link, Worker
 from probate_conformance.drift import Reading
 from probate_conformance.errors import BackendBroke, ProbateError
 from probate_conformance.interrupts import Interrupt
 from probate_conformance.manifest import Manifest
+from probate_conformance.plan import Plan
 from probate_conformance.report import INTERRUPTED
+from probate_conformance.runner import Case, Ran, Runner
 from probate_conformance.running import carry_out, entered, manifest_of, not_claimed
+from probate_conformance.tally import Checked, Tally
 from probate_conformance.wire import Command, Reply
 
 STRETCH: Final = 16

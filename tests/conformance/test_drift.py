@@ -7,11 +7,13 @@ import pytest
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.model import ModelBackend
 from probate_conformance.backends.reference import known_bad
-from probate_conformance.checking import Checked, Plan, check
+from probate_conformance.checking import check
 from probate_conformance.drift import Reading
 from probate_conformance.lockstep import Examined, Verdict, examine
+from probate_conformance.plan import Plan
 from probate_conformance.report import Report
 from probate_conformance.running import report_of
+from probate_conformance.tally import Checked
 from probate_conformance.trace import Trace, dump
 from probate_model.alphabet.editions import EDITION_2026_06, EDITIONS, choices_of
 from probate_model.clauses import CLAUSES

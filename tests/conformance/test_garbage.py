@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 
 from probate_conformance.backends.model import ModelBackend
-from probate_conformance.checking import Checked, Plan, check
+from probate_conformance.checking import check
 from probate_conformance.garbage import SELDOM
+from probate_conformance.plan import Plan
+from probate_conformance.tally import Checked
 
 
 def test_the_collector_is_as_it_was_when_a_run_is_over() -> None:

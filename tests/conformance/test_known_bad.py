@@ -11,9 +11,11 @@ from probate_conformance.backends.base import Backend
 from probate_conformance.backends.reference import ReferenceBackend
 from probate_conformance.backends.reference.known_bad import VARIANTS, backend, patching
 from probate_conformance.backends.reference.known_bad.patching import NothingToChange, Patches
-from probate_conformance.checking import Checked, Plan, check
+from probate_conformance.checking import check
 from probate_conformance.generation import generate
 from probate_conformance.lockstep import Verdict, examine
+from probate_conformance.plan import Plan
+from probate_conformance.tally import Checked
 from probate_conformance.trace import Trace
 from probate_conformance.wire import Conversation
 from probate_model.alphabet.editions import EDITIONS

@@ -8,11 +8,12 @@ from xml.etree import ElementTree
 import pytest
 
 from probate_conformance.backends.model import ModelBackend
-from probate_conformance.checking import Checked, Plan
 from probate_conformance.manifest import Manifest
+from probate_conformance.plan import Plan
 from probate_conformance.pytest_clauses import Campaign
 from probate_conformance.report import UNEXPLAINED
 from probate_conformance.running import report_of
+from probate_conformance.tally import Checked
 from probate_model.alphabet.editions import EDITIONS
 from probate_model.clauses import CLAUSES
 

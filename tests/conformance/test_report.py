@@ -7,11 +7,12 @@ from itertools import permutations
 import pytest
 
 from probate_conformance.backends.model import ModelBackend
-from probate_conformance.checking import Checked, Plan, check
+from probate_conformance.checking import check
 from probate_conformance.errors import WORST_FIRST, BackendBroke, Exit
 from probate_conformance.generation import Palette
 from probate_conformance.lockstep import Verdict
 from probate_conformance.manifest import OP_NAMES, Manifest, Unclaimed
+from probate_conformance.plan import Plan
 from probate_conformance.reached import NEEDS, possible, reached
 from probate_conformance.report import (
     INTERRUPTED,
@@ -26,6 +27,7 @@ from probate_conformance.report import (
     replayed_exit,
 )
 from probate_conformance.running import not_run, report_of
+from probate_conformance.tally import Checked
 from probate_model.windows import Window
 
 PLAN = Plan(seed=0, cases=10)

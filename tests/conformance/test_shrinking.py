@@ -7,10 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from probate_conformance.backends.model import ModelBackend
-from probate_conformance.checking import shrunk
 from probate_conformance.generation import generate
 from probate_conformance.lockstep import Verdict, examine
-from probate_conformance.shrinking import MOST_TRIES, shrinking
+from probate_conformance.shrinking import MOST_TRIES, shrinking, shrunk
 from probate_conformance.trace import Trace
 from probate_conformance.wire import Burst, Quiet
 from probate_model.alphabet.events import CancelRequested, Event, ScopeCleanup, Settled

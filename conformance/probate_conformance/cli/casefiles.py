@@ -8,9 +8,9 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
-from probate_conformance.checking import without_dangling
 from probate_conformance.errors import ReportError
 from probate_conformance.report import Report
+from probate_conformance.shrinking import without_dangling
 from probate_conformance.trace import Trace, dump
 
 _LONGEST: Final = 60

@@ -18,7 +18,6 @@ from typing import Final
 
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.registry import DEFAULTS, make_backend
-from probate_conformance.checking import UNLIMITED, Plan
 from probate_conformance.cli.casefiles import slugs_of, with_case_files
 from probate_conformance.cli.expectations import Expectations
 from probate_conformance.cli.options import (
@@ -38,6 +37,7 @@ from probate_conformance.compiled import is_compiled
 from probate_conformance.errors import BackendAbsent, BackendBroke, Exit, ReportError, UsageError, unknown_name
 from probate_conformance.exploring.touring import TOURS, Tour, tour
 from probate_conformance.interrupts import Interrupt
+from probate_conformance.plan import UNLIMITED, Plan
 from probate_conformance.render import junit, ndjson, text
 from probate_conformance.render.progress import ProgressLine
 from probate_conformance.render.style import style_for

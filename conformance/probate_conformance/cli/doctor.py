@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from probate_conformance.backends.registry import COMMAND
-from probate_conformance.checking import apart
 from probate_conformance.cli.options import add_color, add_deadline, require_edition
 from probate_conformance.cli.output import emit
 from probate_conformance.doctor.diagnosis import Finding, of_break, of_divergence
@@ -20,6 +19,7 @@ from probate_conformance.errors import BackendBroke, Exit, UsageError
 from probate_conformance.interrupts import Interrupt
 from probate_conformance.lockstep import Examined, Verdict, examine
 from probate_conformance.manifest import Manifest
+from probate_conformance.plan import apart
 from probate_conformance.printable import printable
 from probate_conformance.render.layout import wrapped
 from probate_conformance.render.style import Ink, Style, style_for

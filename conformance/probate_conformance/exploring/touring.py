@@ -11,7 +11,7 @@ shortest ways, on from there by transitions that are left as long as there are a
 walk is a trace like any other, so it is replayed, confirmed, shrunk and told as any other.
 
 Most walks begin like another one, since all come from the start. They are put in order, so that each comes next to the
-one that it has most in common with, and what the model makes of that need not be found out twice (see ``checking``).
+one that it has most in common with, and what the model makes of that need not be found out twice (see ``runner``).
 """
 
 from __future__ import annotations

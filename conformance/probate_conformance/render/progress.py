@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final, TextIO
 
-from probate_conformance.checking import UNLIMITED, Checked
+from probate_conformance.plan import UNLIMITED
+from probate_conformance.tally import Checked
 
 _EVERY: Final = 0.1
 """How many seconds are at least between two lines."""

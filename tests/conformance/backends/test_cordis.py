@@ -11,10 +11,11 @@ from probate_conformance.backends import cordis
 from probate_conformance.backends.cordis import COMPLETE, PARTIAL, RUNTIMES, cordis_backend
 from probate_conformance.backends.pip_runtime import PipRuntime
 from probate_conformance.backends.registry import BUILT_IN
-from probate_conformance.checking import Plan, check
+from probate_conformance.checking import check
 from probate_conformance.cli import main
 from probate_conformance.errors import BackendAbsent
 from probate_conformance.lockstep import Verdict
+from probate_conformance.plan import Plan
 
 HERE = Path(cordis.__file__).parent
 

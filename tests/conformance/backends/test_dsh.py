@@ -7,10 +7,10 @@ from __future__ import annotations
 import pytest
 
 from probate_conformance.backends.dsh import DshBackend
-from probate_conformance.checking import Plan as Campaign
 from probate_conformance.generation import Palette
 from probate_conformance.lockstep import Examined, Verdict, examine
 from probate_conformance.manifest import OP_NAMES
+from probate_conformance.plan import Plan as Campaign
 from probate_conformance.view import view_of
 from probate_conformance.wire import Burst, Close, Open, Quiet
 from probate_model.alphabet.events import EVENT_KINDS, Logged

@@ -8,9 +8,10 @@ import pytest
 
 from probate_conformance.backends.ph_core import RUNTIME, PhCoreBackend, ph_core_backend
 from probate_conformance.backends.pip_runtime import PipRuntime
-from probate_conformance.checking import Plan, check
+from probate_conformance.checking import check
 from probate_conformance.errors import BackendAbsent
 from probate_conformance.lockstep import examine
+from probate_conformance.plan import Plan
 from probate_conformance.trace import Trace
 from probate_conformance.view import view_of
 from probate_model.alphabet.items import Settle

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from probate_conformance.checking import Plan
 from probate_conformance.generation import generate
+from probate_conformance.plan import Plan
 from probate_conformance.spreading import jobs_for
 from probate_conformance.trace import load
 

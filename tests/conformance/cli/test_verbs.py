@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from probate_conformance import checking, cli
+from probate_conformance import cli, runner
 from probate_conformance.cli import explain
 from probate_conformance.manifest import PROFILES
 from probate_conformance.schemas import SCHEMAS, schema_text
@@ -149,7 +149,7 @@ def test_a_defect_of_ours_in_a_run_is_told_with_its_trace(
     def fail(*_: object) -> None:
         raise ZeroDivisionError("oh no")
 
-    monkeypatch.setattr(checking, "examine", fail)
+    monkeypatch.setattr(runner, "examine", fail)
     code, out, err = say(capsys, "check", "model", "--seed", "4", "--cases", "3")
     assert (code, out) == (6, "")
     assert err.startswith(

@@ -10,7 +10,6 @@ import pytest
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.model import ModelBackend
 from probate_conformance.backends.reference import known_bad
-from probate_conformance.checking import Plan
 from probate_conformance.docs.backends import __main__ as command
 from probate_conformance.docs.backends import page
 from probate_conformance.docs.backends.causes import Cause, Causes, causes_of
@@ -19,6 +18,7 @@ from probate_conformance.docs.backends.page import files
 from probate_conformance.docs.backends.runs import runs_of
 from probate_conformance.errors import ReportError, UsageError
 from probate_conformance.interrupts import Interrupt
+from probate_conformance.plan import Plan
 from probate_conformance.render.ndjson import render
 from probate_conformance.report import Drift, Header, Run, end_of
 from probate_conformance.running import check_backend

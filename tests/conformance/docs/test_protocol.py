@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from probate_conformance import checking, cli
+from probate_conformance import cli, shrinking, tally
 from probate_conformance.backends import process
 from probate_conformance.backends.model import ModelBackend
 from probate_conformance.backends.serve import serve
@@ -89,5 +89,5 @@ def test_the_commands_and_the_numbers_are_current() -> None:
     for verb in set(re.findall(r"probate ([a-z]+(?:-[a-z]+)?)", TEXT)):
         assert verb in {one.NAME for one in cli.VERBS}, verb
     assert f"{process.DEADLINE:g} seconds, unless" in TEXT
-    assert checking.BROKEN_IN_A_ROW == 3
-    assert f"or {checking.BROKEN_IN_ALL} in all" in TEXT
+    assert shrinking.BROKEN_IN_A_ROW == 3
+    assert f"or {tally.BROKEN_IN_ALL} in all" in TEXT

@@ -8,11 +8,13 @@ from dataclasses import replace
 import pytest
 
 from probate_conformance.backends.registry import make_backend
-from probate_conformance.checking import Checked, Plan, check
+from probate_conformance.checking import check
 from probate_conformance.exploring import touring
 from probate_conformance.exploring.bounds import CANCEL, VETO
 from probate_conformance.exploring.touring import TOURS, Tour, graph, tour
 from probate_conformance.manifest import Manifest, Unclaimed
+from probate_conformance.plan import Plan
+from probate_conformance.tally import Checked
 from probate_conformance.trace import dangling, faults
 from probate_model.alphabet.items import Settle
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from probate_conformance.backends.model import ModelBackend
-from probate_conformance.checking import Plan
 from probate_conformance.errors import UsageError
 from probate_conformance.interrupts import Interrupt
+from probate_conformance.plan import Plan
 from probate_conformance.render.ndjson import read, render
 from probate_conformance.report import Header, Run, end_of
 from probate_conformance.running import check_backend, not_run

@@ -6,8 +6,8 @@ import io
 
 import pytest
 
-from probate_conformance.checking import Checked
 from probate_conformance.render.progress import ProgressLine, line
+from probate_conformance.tally import Checked
 
 
 class Terminal(io.StringIO):

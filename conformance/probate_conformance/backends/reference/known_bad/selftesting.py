@@ -8,7 +8,8 @@ from typing import Final
 
 from probate_conformance.backends.reference.known_bad.backend import KnownBadBackend
 from probate_conformance.backends.reference.known_bad.variant import Loop, Variant
-from probate_conformance.checking import Plan, check
+from probate_conformance.checking import check
+from probate_conformance.plan import Plan
 
 BUDGET: Final = 2000
 """How many traces may be run until a defect is found, if nothing else is said."""
