@@ -30,7 +30,7 @@ pytestmark = pytest.mark.no_cover
 
 T = TypeVar("T")
 
-quickly = settings(max_examples=60, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+quickly = settings(max_examples=60, database=None)
 """Few examples, and nothing left in a folder: other tests look for the bugs of the reference."""
 
 
@@ -38,7 +38,6 @@ reproducibly = settings(
     max_examples=500,
     derandomize=True,
     database=None,
-    deadline=None,
     report_multiple_bugs=False,
     suppress_health_check=list(HealthCheck),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from probate_model.alphabet.editions import EDITION_2026_06, Edition
@@ -26,7 +26,6 @@ def test_a_case(name: str) -> None:
     assert of_tasks(Play(profile="tasks")(script)) == lines(seen)
 
 
-@settings(deadline=None)
 @given(TOKENS, TOKENS)
 def test_no_token_opens_what_belongs_to_another(owner: str | None, caller: str | None) -> None:
     assert may_access(owner, caller) == (owner is None or owner == caller)

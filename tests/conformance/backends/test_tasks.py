@@ -7,7 +7,7 @@ from collections.abc import Generator
 from typing import Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from probate_conformance.backends.reference import ReferenceBackend
@@ -69,7 +69,6 @@ NAMES = st.one_of(
 
 
 @pytest.mark.no_cover  # many examples of one line
-@settings(deadline=None)
 @given(st.dictionaries(NAMES, st.text(max_size=3)), st.dictionaries(NAMES, st.none() | st.text(max_size=3)))
 def test_model_and_reference_have_one_rule_about_environments(
     ambient: dict[str, str], overlay: dict[str, str | None]

@@ -84,7 +84,7 @@ def key(id: Any) -> str:
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 @given(lines=st.lists(LINES, max_size=12), cuts=st.lists(st.integers(1, 30), max_size=8))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 def test_every_request_gets_one_answer_and_nothing_else_does(backend: str, lines: list[bytes], cuts: list[int]) -> None:
     lines = [line.replace(b"\n", b"") for line in lines]
 

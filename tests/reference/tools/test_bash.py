@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from probate_reference import (
@@ -119,7 +119,6 @@ TOKENS = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(TOKENS, TOKENS)
 def test_no_token_opens_the_task_of_another(owner: str | None, caller: str | None) -> None:
     assert may_access(owner, caller) == (owner is None or owner == caller)
