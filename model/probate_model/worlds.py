@@ -44,7 +44,7 @@ from probate_model.reduction import hurry
 from probate_model.registry import snapshot
 from probate_model.run import Expected, Silence
 from probate_model.telltales import GONE, failed_turn, jumps_queue, refused
-from probate_model.world import World
+from probate_model.world import Stage, World
 
 BOUND: Final = 4096
 """The most worlds that one observed event may lead to."""
@@ -275,7 +275,7 @@ class Worlds:
         # A silence that is noted further on in a stretch says nothing of what is still due in it.
         due = any(expected.event == event for branch in self.branches for expected in branch.rest)
         # Nor does one about what comes once, whoever brings it about, where somebody else is about to.
-        if isinstance(event, AgentDisposed | SessionCreated):
+        if isinstance(event, AgentDisposed) or (isinstance(event, SessionCreated) and self._may_publish(event)):
             due = due or any(e.event == event for branch in self.branches for e in settle(branch.world).expected)
         if jumps_queue((branch.world for branch in self.branches), event, self.show):
             return Divergence("OWNER-01", Reason.EARLY, event, events)
@@ -315,6 +315,14 @@ class Worlds:
             first = first or refused(self.first, event, allowed) or allowed[0]
             return Divergence(first.demand.clause, Reason.DUE, event, events)
         return Divergence(extra_clause(event.event, self.first.edition), Reason.EXTRA, event, ())
+
+    def _may_publish(self, event: SessionCreated) -> bool:
+        """Tell whether a creation has begun that may yet be announced as this, and is not ended."""
+        return any(
+            agent.stage < Stage.PUBLISHING and agent.failure is None and event.agent.startswith(f"{agent.id}#")
+            for branch in self.branches
+            for agent in branch.world.agents
+        )
 
     def _too_early(self, event: Event, events: tuple[Event, ...]) -> Divergence | None:
         """Explain an event, or another end of the same call, that is only allowed later."""

@@ -108,6 +108,12 @@ SILENCE: dict[str, Case] = {
         ["session/created a#1", "session/disposed a#1", "agent/status a#1 disposed"],
         "PUBLISH-08",
     ),
+    "an ended creation that is published, before another one of its id has begun": (
+        "create c a",
+        "react agent/disposed do create b\ncreate k b by=agent:c\ndispose c",
+        ["agent/status a#1 disposed", "session/created b#1"],
+        "CREATE-09",
+    ),
     "an agent whose creation's signal fires too late": (
         "create c a signal",
         "abort c",
