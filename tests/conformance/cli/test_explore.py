@@ -39,3 +39,9 @@ def test_the_list_tells_every_bound(capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().out
     assert all(name in shown for name in BOUNDS)
     assert "L28" in shown
+
+
+def test_a_compiled_model_is_refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("probate_conformance.cli.explore.is_compiled", lambda: True)
+    assert main(["explore", *SMALL]) == Exit.USAGE
+    assert "the model here is compiled" in capsys.readouterr().err
