@@ -289,6 +289,7 @@ def _can_fire(run: Run, step: Step) -> bool:
 
 def advance(run: Run, step: Step) -> None:
     """Run one enabled step to its next wait, in a run."""
+    run.contained = False
     subject = step.subject
     if isinstance(subject, str):
         _ADVANCE[step.activity](run, subject)
@@ -349,7 +350,6 @@ class Walk:
     def settle(self) -> tuple[Stretch, ...]:
         """Fire in the canonical order until nothing is enabled, and bind what has returned; gives the stretches."""
         run = self.run
-        run.contained = False
         expected, touched = run.expected, run.touched
         stretches: list[Stretch] = [_made(Stretch, (len(expected), run.due, run.listeners, None))]
         while steps := _steps(self._asked(), run):
