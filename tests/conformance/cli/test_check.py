@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,24 @@ from probate_conformance.trace import MODELLED_PROFILES, load
 from probate_model.alphabet.editions import EDITIONS
 
 from .conftest import ODD, Probate
+
+EVENTS = """
+from probate_conformance.backends.reference import ReferenceBackend
+from probate_conformance.generation import generate
+from probate_conformance.lockstep import examine
+from probate_model.worlds import EVERYTHING
+
+def conversation():
+    for number in range({traces}):
+        examined = yield from examine(generate(0, number, profile="{profile}"), EVERYTHING)
+        for exchange in examined.exchanges:
+            print(*exchange.events, exchange.snapshot, sep="\\n")
+
+for loop in ("asyncio", "trio"):
+    with ReferenceBackend(loop, processes={processes}) as backend:
+        backend.converse(conversation())
+"""
+"""Tells all that is seen in some traces on both loops."""
 
 
 def test_the_default_backends(here: Probate) -> None:
@@ -169,6 +189,30 @@ def test_the_same_seed_gives_the_same_report_under_every_hash_seed(probate: Prob
         return ran.body, lines, {file.name: file.read_bytes() for file in tmp_path.glob("probate-cases/*")}
 
     assert run("0") == run("1")
+
+
+@pytest.mark.no_cover  # what it looks at happens in other processes
+@pytest.mark.parametrize(("profile", "processes", "traces"), [("tasks", False, 12), ("subagents", True, 4)])
+def test_the_same_seed_gives_the_same_events_whatever_processes_there_are(
+    profile: str, processes: bool, traces: int, environment: dict[str, str]
+) -> None:
+    """How fast a process is, the report may not show: it says what held and not in which order all came."""
+
+    def run(seed: str) -> list[str]:
+        program = EVENTS.format(profile=profile, processes=processes, traces=traces)
+        ran = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**environment, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            encoding="utf-8",
+            timeout=600,
+            check=True,
+        )
+        return ran.stdout.splitlines()
+
+    first = run("0")
+    assert len(first) > 10 * traces
+    assert run("1") == first
 
 
 def test_lines_of_json(here: Probate, tmp_path: Path) -> None:

@@ -6,6 +6,11 @@ happened, which the process acknowledges on another pipe, or shows by being gone
 of a process, and nothing waits for time to pass. The one deadline is there for a process that never answers, which is a
 defect and not a slow machine.
 
+A process that the runtime asks to end would go some time later, while others run. So it stays when the signal comes,
+and goes by it when the subject lets it, which is when nothing else can run. It must not be asked before it knows that
+it is to stay: whoever starts one waits for its first answer. And it does not stay for ever: when whoever tells it has
+gone, it goes too.
+
 That a process is gone is one thing, and that the event loop has seen it is another: the latter is a step like any
 other, and comes when the loop gets to it.
 """
@@ -32,15 +37,19 @@ _PATIENCE: Final = 120_000
 
 _SCRIPT: Final = """\
 exec 3<{told} 4>{answer}
-while read -r word rest <&3; do
+trap 'asked=yes' TERM
+echo >&4
+while asked=; read -r word rest <&3 || [ "$asked" ]; do
   case $word in
     say) echo "$rest"; echo >&4;;
     deaf) trap '' TERM; echo >&4;;
     exit) exit "$rest";;
     die) kill -9 $$;;
+    go) trap - TERM; kill $$;;
   esac
 done
 """
+"""A signal may interrupt the reading, and then there is no word; without one it was the end, and nobody is there."""
 
 
 class Pipes:
@@ -112,6 +121,11 @@ class Process:
     def end(self, outcome: GateOutcome) -> None:
         """Let it end, and wait until it is gone."""
         self._tell("die" if outcome == SIGNAL else "exit 1" if outcome == FAIL else "exit 0")
+        self.wait()
+
+    def let_go(self) -> None:
+        """Let it end by the signal that has told it to, if no other has ended it; and wait until it is gone."""
+        self._tell("go")
         self.wait()
 
     def wait(self) -> None:

@@ -53,8 +53,6 @@ class ProcessProgram(Program):
         self._child: ProcessChild = spawn_process(command, dict(AMBIENT))
         self._process = os.pidfd_open(self._child.pid)
         self._rest = b""
-        self._leaving = False
-        """Whether it was told to go and is not known to be gone."""
         self._input = _Input(self._child.send, self)
         self.environment = tuple(json.loads(self._line()))
         """What it has found in its environment."""
@@ -96,16 +94,6 @@ class ProcessProgram(Program):
 
     # The process.
 
-    def wait(self) -> bool:
-        """Wait until it is gone if it was told to go; tell whether it was.
-
-        :raises BackendBroke: if it stays
-        """
-        leaving, self._leaving = self._leaving, False
-        if leaving and not readable(self._process):
-            raise BackendBroke("the process of a program that is to go does not go")
-        return leaving
-
     def close(self) -> None:
         """Let go of it, and see to it that it goes."""
         self._child.signal(SIGKILL)
@@ -143,7 +131,8 @@ class ProcessProgram(Program):
 
     def _leave(self) -> None:
         os.write(self._told, b"exit\n")
-        self._leaving = True
+        if not readable(self._process):
+            raise BackendBroke("the process of a program that is to go does not go")
 
 
 class ProcessSubject(SubagentSubject):
@@ -165,10 +154,6 @@ class ProcessSubject(SubagentSubject):
             finally:
                 for program in self._processes:
                     program.close()
-
-    def wait_outside(self) -> bool:
-        """Wait for the processes that were told to go; tell whether there were any."""
-        return any(program.wait() for program in self._processes)
 
     def _started(self, role: Role, command: Command) -> tuple[Program, Iterable[str]]:
         folder = self._folder / str(len(self._processes))

@@ -83,14 +83,29 @@ class _StandingClock:
         self._end.set()
 
 
+class _Executor(product.Executor):
+    """The executor, which has started a process when that knows what to do."""
+
+    def __init__(self, clock: _StandingClock, pipes: Pipes) -> None:
+        super().__init__(shell=SHELL, clock=clock, report=ignore)
+        self._pipes = pipes
+
+    def start(self, spec: product.Spec) -> product.Task:
+        """Start a command."""
+        task = super().start(spec)
+        if task.pid is not None:
+            self._pipes.answered()
+        return task
+
+
 class TaskSubject(Subject):
     """A world of the reference, driven by items of profile ``tasks``."""
 
     def __init__(self, spec: WorldSpec) -> None:
         super().__init__(spec)
         self._clock = _StandingClock()
-        self.executor = product.Executor(shell=SHELL, clock=self._clock, report=ignore)
         self._pipes = Pipes()
+        self.executor = _Executor(self._clock, self._pipes)
         self._registry = AgentsRegistry.THERE
         self._tasks: dict[Label, product.Task] = {}
         self._bound_tasks: set[Label] = set()
@@ -124,13 +139,19 @@ class TaskSubject(Subject):
         self._bound_tasks.update(self._tasks)
 
     def wait_outside(self) -> bool:
-        """Wait for the processes that were told to end and are not known to be gone; tell whether there were any."""
+        """Let the processes go that were told to end and are not known to be gone; tell whether there were any."""
         waited = False
-        ending = self._calls is None
         for process in self._processes.values():
-            if (ending or not process.alive) and not process.over:
+            if process.over:
+                continue
+            if not process.alive:
+                process.let_go()
+            elif self._calls is None:
+                # The world is being closed, and those that heed nothing are made to end.
                 process.wait()
-                waited = True
+            else:
+                continue
+            waited = True
         return waited
 
     # Events.
