@@ -5,8 +5,8 @@ it is told, see :mod:`.puppet`. The reference starts it, writes to it, ends its 
 would with anybody's program.
 
 Nothing waits for time to pass. Whoever writes to a process, ends its input or asks it to end goes on when the process
-has heard of it; what it was told to say is there to be read when it has acknowledged that; and nothing is at rest
-before a process is gone that was told to go.
+has heard of it; what it was told to say is there to be read when it has acknowledged that; and when it was told to go,
+nobody goes on before it is gone.
 """
 
 from __future__ import annotations
