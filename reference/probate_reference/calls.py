@@ -12,9 +12,10 @@ since whoever began it may have lost interest.
 
 One danger comes with it: code that a call waits for may await the call, and both wait for ever.
 Every piece of foreign code that a lifecycle or a fiber waits for runs under a *frame*, which names
-it and the task. An unsettled call that is awaited in exactly that task asks itself whether
-it waits for the frame, and raises :class:`WouldDeadlock` if so. Tasks that such code starts are not
-accused: nobody need wait for those, and a wrong accusation is worse than a missed one.
+it and the task. An unsettled call that is awaited in that task, or in a task group that the task
+has to wait for, asks itself whether it waits for the frame, and raises :class:`WouldDeadlock` if so.
+A task that such code starts in anybody else's group is not accused, nor is one of asyncio's own, of
+which nobody can tell who waits for it: a wrong accusation is worse than a missed one.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from collections.abc import Coroutine, Generator, Iterator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from anyio import Event, get_current_task
+from anyio import Event, get_current_task, get_running_tasks
 from anyio.lowlevel import checkpoint
 
 from .refusals import WouldDeadlock
@@ -64,6 +65,17 @@ class Frame:
         self.effect = effect
         self.task = get_current_task().id
         self.alive = True
+
+    def holds(self) -> bool:
+        """Return whether the code has to wait for the current task: it is its own, or in a group below it."""
+        task = get_current_task()
+        if task.id == self.task:
+            return True
+        parents = {other.id: other.parent_id for other in get_running_tasks()}
+        parent = task.parent_id
+        while parent is not None and parent != self.task:
+            parent = parents.get(parent)
+        return parent is not None
 
     def line(self) -> Iterator[Lifecycle]:
         """Yield the lifecycles whose teardown waits for the code."""
@@ -136,7 +148,7 @@ class Call(Generic[T]):
             await checkpoint()
         else:
             frame = _frame.get()
-            if frame is not None and frame.alive and frame.task == get_current_task().id and self._waits_for(frame):
+            if frame is not None and frame.alive and self._waits_for(frame) and frame.holds():
                 raise WouldDeadlock(f"{self!r} waits for the code that awaits it")
             await self._join()
         if self._failure is not None:

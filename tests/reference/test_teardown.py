@@ -257,6 +257,40 @@ async def test_a_tool_or_a_flush_that_awaits_its_own_agent_gets_an_error(world: 
     assert caught == ["idle", "dispose"]
 
 
+async def test_a_task_group_of_a_tool_that_awaits_its_own_agent_gets_an_error(world: World) -> None:
+    caught: list[str] = []
+
+    async def await_the_end() -> None:
+        try:
+            await handle.dispose()
+        except WouldDeadlock:
+            caught.append("dispose")
+
+    async def await_idle_deeper_down() -> None:
+        async with anyio.create_task_group() as below:
+            below.start_soon(await_idle)
+
+    async def await_idle() -> None:
+        try:
+            await handle.agent.idle()
+        except WouldDeadlock:
+            caught.append("idle")
+
+    async def flush(request: FlushRequest) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(await_idle_deeper_down)
+        async with anyio.create_task_group() as group:
+            group.start_soon(await_the_end)
+
+    async with world.runtime as runtime:
+        handle = await runtime.owner("o").create("a")
+        remove = runtime.on_flush(flush)
+        handle.agent.send("A")
+        await world.until("agent/disposed a")
+        remove()
+    assert caught == ["idle", "dispose"]
+
+
 async def test_a_setup_that_awaits_its_own_creation_gets_an_error(world: World) -> None:
     async def setup(scope: object) -> None:
         await creation
