@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from threading import Thread
 from typing import Literal
 
 import pytest
 
 from probate_conformance.backends.reference import ReferenceBackend
 from probate_conformance.generation import generate
-from probate_conformance.lockstep import Verdict, examine
+from probate_conformance.lockstep import Examined, Verdict, examine
 from probate_conformance.trace import Trace
 from probate_conformance.wire import Command, Reply
 from probate_model.alphabet.events import Event
@@ -87,3 +88,29 @@ def test_a_world_that_is_left_in_the_middle_leaves_nothing(loop: Loop) -> None:
         backend.converse(only_the_first_few())
     assert [child for child in children() if child not in before] == []
     assert len(descriptors()) == len(open_before)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_what_is_left_of_a_program_is_not_looked_for_in_other_worlds(loop: Loop) -> None:
+    trace = Trace(profile="subagents", items=items(STUBBORN))
+
+    def with_the_same_beside_it() -> Generator[Command, Reply, Examined]:
+        conversation = examine(trace, EVERYTHING)
+        command = next(conversation)
+        for _ in range(2):
+            command = conversation.send((yield command))
+        other = Thread(target=passes, args=(trace, loop))
+        other.start()
+        other.join()
+        reply = yield command
+        while True:
+            try:
+                command = conversation.send(reply)
+            except StopIteration as end:
+                examined: Examined = end.value
+                return examined
+            reply = yield command
+
+    with ReferenceBackend(loop, processes=True) as backend:
+        examined = backend.converse(with_the_same_beside_it())
+    assert (examined.verdict, examined.divergence) == (Verdict.PASS, None)

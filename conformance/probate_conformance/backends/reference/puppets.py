@@ -49,7 +49,9 @@ class ProcessProgram(Program):
         paths = [folder / name for name in ("told", "heard", "said")]
         self._told, self._heard, self._said = self._descriptors = [opened(path) for path in paths]
         arguments = (sys.executable, "-I", "-S", str(_PUPPET), *map(str, paths))
-        command = replace(command, arguments=arguments, folder=str(folder))
+        # Runs are named alike in many worlds, and by its mark a program is killed wherever it is.
+        mark = f"{folder.parent.name}-{folder.name}"
+        command = replace(command, arguments=arguments, folder=str(folder), mark=mark)
         self._child: ProcessChild = spawn_process(command, dict(AMBIENT))
         self._process = os.pidfd_open(self._child.pid)
         self._rest = b""
