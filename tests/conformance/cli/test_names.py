@@ -108,8 +108,13 @@ def test_a_backend_that_is_not_installed(probate: Probate, tmp_path: Path) -> No
 
 
 def test_replaying_on_a_backend_that_is_not_installed(probate: Probate, tmp_path: Path) -> None:
+    """Given a Python that the backend runs on, so that only its packages are missing, whatever this machine has."""
+    python = tmp_path / "bin" / "python3.13"
+    python.parent.mkdir()
+    python.write_text("#!/bin/sh\necho 3.13\n")
+    python.chmod(0o755)
     (tmp_path / "case.json").write_text('{"items": [{"item": "look", "label": "k1"}]}')
-    ran = probate("replay", "case.json", "--backend", "ph-core", XDG_CACHE_HOME=str(tmp_path))
+    ran = probate("replay", "case.json", "--backend", "ph-core", XDG_CACHE_HOME=str(tmp_path), PATH=str(python.parent))
     assert ran.code == 5
     assert ran.out == ""
     assert ran.err.startswith("probate: ph-core is not installed\n  install it: probate backends install ph-core")
