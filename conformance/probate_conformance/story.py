@@ -379,10 +379,9 @@ def seen_line(divergence: Divergence) -> str:
 
 _REASONS = {
     Reason.OWED: "it came to rest while something was owed",
-    Reason.SILENCE: "the contract is silent here on purpose",
+    Reason.SILENCE: "nothing of the kind may come here",
     Reason.FIELD: "another value was due",
     Reason.EARLY: "it came before what it has to wait for",
-    Reason.TORN: "it came in the middle of what happens in one stretch",
     Reason.TORN: "it came in the middle of what nothing may come between",
     Reason.DUE: "something else was due",
     Reason.EXTRA: "nothing was due",

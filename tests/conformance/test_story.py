@@ -13,10 +13,10 @@ from probate_conformance.lockstep import Examined, examine
 from probate_conformance.story import _REASONS, event_line, item_line, seen_line, snapshot_line, story
 from probate_conformance.trace import Trace
 from probate_conformance.wire import Command, Quiet, Reply
-from probate_model.alphabet.events import AgentDisposed, Event, Listed, Snapshot, Status
+from probate_model.alphabet.events import AgentDisposed, Event, Listed, Logged, Snapshot, Status, UserMessage
 from probate_model.alphabet.events import AgentDisposed as Disposed
 from probate_model.alphabet.items import BurstItem
-from probate_model.alphabet.names import AgentId, AgentRef
+from probate_model.alphabet.names import AgentId, AgentRef, Text
 from probate_model.worlds import EVERYTHING, Divergence, Reason
 
 CREATE = {"item": "create", "label": "c", "id": "a", "by": {"owner": "host"}}
@@ -189,6 +189,21 @@ def test_a_snapshot_in_one_line() -> None:
 
 def test_every_reason_has_words() -> None:
     assert set(_REASONS) == set(Reason)
+    assert len(set(_REASONS.values())) == len(Reason)
+
+
+def test_an_event_that_should_have_been_silent_is_told_as_a_fault() -> None:
+    """Given the second of two prompts logged first, Then nobody reads that the contract has nothing to say of it."""
+    sends = [{"item": "send", "label": text, "agent": "c", "text": text} for text in ("t1", "t2")]
+    told = trace(CREATE, {"item": "settle"}, *sends)
+    shown = examined(Swapping(), told)
+    assert shown.divergence is not None
+    assert (shown.divergence.clause, shown.divergence.reason) == ("INBOX-06", Reason.SILENCE)
+    assert story(told, shown).splitlines()[-3:] == [
+        "       allowed  log a#1 1 user/message text=t1",
+        "       seen     log a#1 1 user/message text=t2",
+        "       because  nothing of the kind may come here",
+    ]
 
 
 class Forgetful(ModelBackend):
@@ -198,6 +213,22 @@ class Forgetful(ModelBackend):
             kept = tuple(event for event in reply.events if not isinstance(event, AgentDisposed))
             return Quiet(events=kept, snapshot=reply.snapshot)
         return reply
+
+
+class Swapping(ModelBackend):
+    """Logs the second prompt first."""
+
+    def answer(self, command: Command) -> Reply:
+        reply = super().answer(command)
+        if not isinstance(reply, Quiet):
+            return reply
+        events = tuple(
+            replace(event, record=replace(event.record, text=Text("t2")))
+            if isinstance(event, Logged) and isinstance(event.record, UserMessage) and event.record.text == "t1"
+            else event
+            for event in reply.events
+        )
+        return Quiet(events=events, snapshot=reply.snapshot)
 
 
 def examined(backend: ModelBackend, trace: Trace) -> Examined:
