@@ -38,8 +38,7 @@ def _lengths(seed: int, cases: int) -> list[int]:
 
 def volume(*, quick: bool) -> Section:
     """Check as many traces as it takes, start of the processes included."""
-    # Every eighth trace is short.
-    cases = (600 if quick else WANTED * 8 // 7 + 60) // PROCESSES
+    cases = (600 if quick else WANTED) // PROCESSES
     seeds = range(PROCESSES)
     began = now()
     with ProcessPoolExecutor(PROCESSES, multiprocessing.get_context("spawn")) as pool:

@@ -20,7 +20,7 @@ from probate_model.world import new_world
 # Many runs through what other tests cover as well; tracing them would take more than twice as long.
 pytestmark = pytest.mark.no_cover
 
-DIGEST = "05396da24f88b7281b705a068a6d38f3388c85314743d4936558ed57d13edf25"
+DIGEST = "094f3d43d6944e5ec5a103315d4c541edd0136f58c29d47c3b6eaffab38b9c05"
 """Of the first 50 traces of seed 1. It changes with the algorithm, and then every seed in every report means something
 else: say so in the changelog."""
 
@@ -60,17 +60,16 @@ def test_what_a_generated_trace_names_is_made_by_it(profile: str) -> None:
         assert all(isinstance(trace.items[place - 1], Hold | Plan) for place, _ in dangling(trace))
 
 
-def test_a_generated_trace_is_valid_and_not_longer_than_it_may_be() -> None:
-    short = 0
+def test_a_generated_trace_is_valid_and_as_long_as_it_may_be() -> None:
+    lengths = set()
     for number in range(300):
         trace = generate(2, number)
         assert list(faults(trace.items)) == []
         # A gate may be spoken of before its creation, which then comes next; the length may cut that off.
         assert all(place >= len(trace.items) - 1 for place, _ in dangling(trace))
-        assert 4 <= len(trace.items) <= 60
         assert trace.schedule == "fifo"
-        short += len(trace.items) < 20
-    assert 15 < short < 70
+        lengths.add(len(trace.items))
+    assert (min(lengths), max(lengths)) == (20, 60)
 
 
 def test_no_trace_settles_twice_in_a_row_or_at_its_begin() -> None:

@@ -7,7 +7,7 @@ The order of its draws *is* the algorithm: ``randomness`` says how a draw is mad
 to bottom.
 
     1. the world: one owner or two, the provider loaded
-    2. the length: 20 to 60 items; every eighth trace is short, 4 to 19
+    2. the length: 20 to 60 items; every eighth trace is one of the shorter ones, 20 to 35
     3. until the length is reached: a settle, with a chance of 2 in 7; else an item, drawn by its weight from those that
        can be made now; then what that item needs (whose agent, which gate, which text), each drawn in order
     4. the schedule: first in, first out
@@ -229,10 +229,10 @@ class Writer:
     _cast: Cast | None = field(default=None, init=False)
 
     def trace(self) -> Trace:
-        """Write a whole trace."""
+        """Write a whole trace, of 20 to 60 items; one in eight is among the shorter ones."""
         self.begin()
         short = self.random.chance(1, 8)
-        length = 4 + self.random.below(16) if short else 20 + self.random.below(41)
+        length = 20 + self.random.below(16 if short else 41)
         while len(self.items) < length:
             self.go_on()
         return self.written()
