@@ -172,6 +172,8 @@ class Driven(_Part):
     """How many transitions there are, each a state and a burst."""
     driven: int
     """How many of these were taken, each under every schedule, unless the run ended before."""
+    unclaimed: int
+    """How many are only on walks that need what the backend does not claim, and so are not driven."""
     walks: int
     bursts: int
     """How many bursts there are in all walks."""

@@ -20,6 +20,7 @@ from probate_conformance.backends.process import ProcessBackend
 from probate_conformance.checking import Progress, Stop, check
 from probate_conformance.errors import DEBUG, BackendBroke, ProbateError, trace_if_debugging
 from probate_conformance.exploring.touring import Tour
+from probate_conformance.generation import Palette
 from probate_conformance.interrupts import Interrupt
 from probate_conformance.lockstep import Verdict, examine
 from probate_conformance.manifest import Manifest
@@ -279,7 +280,7 @@ def report_of(
         troubles=troubles,
         clauses=clauses,
         reached=None if manifest is None else reached(checked.marks, manifest, plan.profile, edition),
-        driven=None if manifest is None or plan.tour is None else _driven(plan.tour, checked),
+        driven=None if manifest is None or plan.tour is None else _driven(plan.tour, checked, manifest),
         totals=Totals(
             verdict=verdict,
             exit=code,
@@ -311,13 +312,14 @@ def _drift(drifted: Drifted, edition: Edition) -> Drift:
     )
 
 
-def _driven(tour: Tour, checked: Checked) -> Driven:
+def _driven(tour: Tour, checked: Checked, manifest: Manifest) -> Driven:
     return Driven(
         tour=tour.bound.name,
         burst=tour.burst,
         states=tour.states,
         transitions=tour.transitions,
         driven=len(checked.driven),
+        unclaimed=tour.transitions - tour.within(Palette.of(manifest.unclaimed).words),
         walks=len(tour.walks),
         bursts=tour.steps,
     )

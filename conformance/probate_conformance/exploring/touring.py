@@ -38,7 +38,7 @@ from probate_conformance.exploring.menu import for_agent, for_nobody, room
 from probate_conformance.exploring.normal import normal
 from probate_conformance.exploring.walking import Choice, Position, start, take
 from probate_conformance.trace import Trace
-from probate_model.alphabet.gates import Temper
+from probate_model.alphabet.gates import GateKind, Temper, tool_count
 from probate_model.alphabet.items import Hold, Open, React, Release, Settle
 from probate_model.alphabet.ops import ByAgent, Create, CreationSignal, Setup
 from probate_model.machine import enabled, settle
@@ -82,6 +82,10 @@ class Tour:
     def steps(self) -> int:
         """How many bursts there are in all walks."""
         return sum(len(walk.transitions) for walk in self.walks)
+
+    def within(self, words: frozenset[str]) -> int:
+        """Give how many transitions are taken by walks that are made of these words alone."""
+        return len({number for walk in self.walks if walk.needs <= words for number in walk.transitions})
 
 
 def bursts_from(bound: Bound, position: Position, most: int) -> Iterator[tuple[Burst, Position]]:
@@ -158,7 +162,10 @@ def _needs(trace: Trace) -> Iterator[str]:
                 yield from ["cleanup"] if item.cleanup else []
                 yield from ["signal"] if item.signal is not CreationSignal.NONE else []
                 yield from ["by-agent"] if isinstance(item.by, ByAgent) else []
-            case Release() | Open():
+            case Release():
+                yield item.gate.kind
+                yield from [GateKind.TOOL] if tool_count(item.outcome) else []
+            case Open():
                 yield item.gate.kind
             case Settle():
                 pass

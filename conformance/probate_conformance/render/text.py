@@ -336,6 +336,8 @@ def _driven(driven: Driven, setting: Setting, style: Style) -> Iterator[str]:
         f"{driven.driven:,} of {driven.transitions:,} transitions of the settled model driven "
         f"(tour {driven.tour}: {driven.states:,} states at rest, bursts of {items}){under}"
     )
+    if driven.unclaimed:
+        said += f"; {driven.unclaimed:,} not driven, since the walks to them need what is not claimed"
     yield from (f"  {style.ink(line.strip(), Ink.DIM)}" for line in wrapped(said, 2))
 
 

@@ -12,11 +12,13 @@ from probate_conformance.checking import check
 from probate_conformance.exploring import touring
 from probate_conformance.exploring.bounds import CANCEL, VETO
 from probate_conformance.exploring.touring import TOURS, Tour, graph, tour
+from probate_conformance.generation import Palette
 from probate_conformance.manifest import Manifest, Unclaimed
 from probate_conformance.plan import Plan
 from probate_conformance.tally import Checked
 from probate_conformance.trace import dangling, faults
-from probate_model.alphabet.items import Settle
+from probate_model.alphabet.gates import tool_count
+from probate_model.alphabet.items import Release, Settle
 
 # Many runs through what other tests cover as well; tracing them would take more than twice as long.
 pytestmark = pytest.mark.no_cover
@@ -85,6 +87,22 @@ def test_what_is_not_claimed_is_not_driven(little: Tour) -> None:
     needing = {number for walk in little.walks if "send" not in walk.needs for number in walk.transitions}
     assert checked.driven == needing
     assert len(needing) < little.transitions
+
+
+def test_who_has_no_tools_is_asked_for_none() -> None:
+    planned = tour("brief")
+    manifest = Manifest(name="any", version="0", language="any", unclaimed=Unclaimed(gates=("tool",)))
+    checked = checked_on("model", Plan(seed=0, cases=0, tour=planned), manifest)
+    assert len(checked.driven) == planned.within(Palette.of(manifest.unclaimed).words)
+    assert 0 < len(checked.driven) < planned.transitions
+    asked = {
+        item.outcome
+        for number in range(len(planned.walks))
+        for item in Plan(seed=0, cases=0, tour=planned).trace(number, manifest).items
+        if isinstance(item, Release)
+    }
+    assert asked
+    assert not any(map(tool_count, asked))
 
 
 def test_a_defect_is_found_on_a_walk() -> None:
