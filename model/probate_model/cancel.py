@@ -16,6 +16,8 @@ is going to wake for, a cancel may drop that or leave it.
 
 from __future__ import annotations
 
+from enum import Enum, auto
+
 from probate_model import decisions, inbox, signals
 from probate_model.alphabet.editions import CancelRequest, IdleCancel
 from probate_model.alphabet.events import RETURNED, CancelRequested, Status, StopCause
@@ -28,6 +30,7 @@ from probate_model.world import Agent, Aside, Driver, Stage
 
 _REQUESTED = demand("CANCEL-01", edge="CANCEL-01", cause="CANCEL-11")
 _RETURNED = demand("CANCEL-09", outcome="CANCEL-09")
+_RETURNED_AFTER_ANNOUNCEMENT = demand("CANCEL-09", edge="CANCEL-01", outcome="CANCEL-09")
 _RETURNED_AFTER_SIGNAL = demand("CANCEL-09", edge="CANCEL-05", outcome="CANCEL-09")
 _DISCARDED = demand("CANCEL-03", count="INBOX-09", queue="INBOX-09", seq="TURN-13")
 _UNPARKED = demand("CANCEL-17", count="INBOX-09", queue="INBOX-09", seq="TURN-13")
@@ -38,13 +41,28 @@ def cancel(run: Run, op: Cancel) -> bool:
     agent = on_agent(run, op.agent)
     if agent is None:
         return False
-    heard = request(run, agent, op.cause)
-    run.settled(op.label, RETURNED, _RETURNED_AFTER_SIGNAL if heard else _RETURNED)
+    run.settled(op.label, RETURNED, _AFTER[request(run, agent, op.cause)])
     return True
 
 
-def request(run: Run, agent: Agent, cause: Cause, due: Demand = _REQUESTED) -> bool:
-    """Stop what is queued and what runs, on somebody's behalf; tells whether a body in flight heard it."""
+class Shown(Enum):
+    """The last that is seen of a cancel before it returns."""
+
+    NOTHING = auto()
+    ANNOUNCEMENT = auto()
+    SIGNAL = auto()
+    """A body in flight heard it."""
+
+
+_AFTER = {
+    Shown.NOTHING: _RETURNED,
+    Shown.ANNOUNCEMENT: _RETURNED_AFTER_ANNOUNCEMENT,
+    Shown.SIGNAL: _RETURNED_AFTER_SIGNAL,
+}
+
+
+def request(run: Run, agent: Agent, cause: Cause, due: Demand = _REQUESTED) -> Shown:
+    """Stop what is queued and what runs, on somebody's behalf; tells what is seen of that."""
     label = agent.label
     _mark_window(run, agent)
     active = agent.armed
@@ -58,8 +76,10 @@ def request(run: Run, agent: Agent, cause: Cause, due: Demand = _REQUESTED) -> b
     )
     if does.marks:
         _mark(run, agent, StopCause(cause.value))
+    shown = Shown.NOTHING
     if does.announces:
         if run.edition.cancel_requested is CancelRequest.ANNOUNCED:
+            shown = Shown.ANNOUNCEMENT
             run.emit(label, CancelRequested(agent.ref, cause), due)
         else:
             run.silence("CANCEL-13", agent, "agent/cancel-requested")
@@ -69,7 +89,7 @@ def request(run: Run, agent: Agent, cause: Cause, due: Demand = _REQUESTED) -> b
         run.silence(clause, agent, "agent/cancel-requested")
     if does.sweeps:
         _sweep(run, run[label], parked=parked)
-    return active and signals.fire(run, label, StopCause(cause.value))
+    return Shown.SIGNAL if active and signals.fire(run, label, StopCause(cause.value)) else shown
 
 
 def is_parked(agent: Agent) -> bool:

@@ -188,6 +188,12 @@ FIELD: dict[str, Case] = {
 }
 
 EARLY: dict[str, Case] = {
+    "a cancel that is not announced": (
+        "create c a",
+        "send c A\ncancel c",
+        [*SENT, "settled cancel returned"],
+        "CANCEL-01",
+    ),
     "an agent detached before its turn is closed": (
         "create c a\nsettle\nhold model c\nsend c A",
         "dispose c",
