@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.model import ModelBackend
 from probate_conformance.codec import first_error
-from probate_conformance.errors import BackendBroke, Exit, UsageError
+from probate_conformance.errors import BackendBroke, Exit, ReportError, UsageError
 from probate_conformance.manifest import Manifest
 from probate_conformance.wire import FROM_KIT, Broke, Conversation, Hello, HelloReply, Reply
 
@@ -33,6 +33,7 @@ def serve(backend: Backend, stdin: BinaryIO, stdout: BinaryIO) -> None:
     :param backend: who carries it out; it is entered and left here
     :param stdin: one message of the kit on each line
     :param stdout: gets one reply on each line, and nothing else
+    :raises ReportError: if a reply can't be written
     """
     with backend:
         manifest = backend.manifest
@@ -41,6 +42,8 @@ def serve(backend: Backend, stdin: BinaryIO, stdout: BinaryIO) -> None:
                 return backend.converse(_dialogue(manifest, stdin, stdout))
             except BackendBroke as error:  # from a backend that does not throw it into the conversation
                 _write(stdout, Broke(reason=str(error)))
+            except ReportError:
+                raise
             except Exception as error:
                 _write(stdout, Broke(reason=f"{type(error).__name__}: {error}"))
                 raise
@@ -67,21 +70,33 @@ def _dialogue(manifest: Manifest, stdin: BinaryIO, stdout: BinaryIO) -> Conversa
 
 
 def _write(stdout: BinaryIO, reply: HelloReply | Reply | Broke) -> None:
-    stdout.write(reply.model_dump_json().encode() + b"\n")
-    stdout.flush()
+    rest = memoryview(reply.model_dump_json().encode() + b"\n")
+    try:
+        while rest:
+            rest = rest[stdout.write(rest) :]
+    except OSError as error:
+        raise ReportError(f"can't be written to: {error.strerror}", where="standard output") from error
 
 
 def serve_standard_streams(backend: Backend) -> None:
     """Serve on the standard streams; from then on, what else writes to standard output writes to standard error.
 
+    It ends with the input, or when nobody reads the answers any more.
+
     :raises UsageError: if one of them is closed
+    :raises ReportError: if standard output can't be written to
     """
     if sys.stdin is None or sys.stdout is None or sys.stderr is None:
         raise UsageError("a standard stream is closed", mend="the line protocol needs all three")
-    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as stdout:
+    # Without a buffer, for what could not be written would be tried again when it is closed.
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0) as stdout:
         sys.stdout.flush()
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-        serve(backend, sys.stdin.buffer, stdout)
+        try:
+            serve(backend, sys.stdin.buffer, stdout)
+        except ReportError as error:
+            if not isinstance(error.__cause__, BrokenPipeError):
+                raise
 
 
 def main(arguments: Sequence[str]) -> int:

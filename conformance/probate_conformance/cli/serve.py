@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 from typing import Final
 
 from probate_conformance.backends.registry import make_backend
@@ -31,7 +30,7 @@ def run(arguments: argparse.Namespace) -> Exit:
     :raises UsageError: if the name means nothing
     :raises BackendAbsent: if the backend is not installed
     :raises BackendBroke: if it can't be started
+    :raises ReportError: if standard output can't be written to
     """
-    with contextlib.suppress(BrokenPipeError):  # whoever asked has gone
-        serve_standard_streams(make_backend(arguments.backend, deadline=arguments.deadline))
+    serve_standard_streams(make_backend(arguments.backend, deadline=arguments.deadline))
     return Exit.PASS

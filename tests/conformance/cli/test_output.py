@@ -47,6 +47,14 @@ def test_a_full_disk_for_standard_output(tmp_path: Path, environment: dict[str, 
         assert done.stderr == "probate: standard output: can't be written to: No space left on device\n"
 
 
+@needs_full
+def test_a_full_disk_for_what_is_served(tmp_path: Path, environment: dict[str, str]) -> None:
+    line = """printf '{"message":"hello","protocol":1}\\n' | $P serve model >/dev/full"""
+    done = shell(line, tmp_path, environment)
+    assert done.returncode == 6
+    assert done.stderr == "probate: standard output: can't be written to: No space left on device\n"
+
+
 def test_a_report_in_a_folder_that_is_not_there(probate: Probate, tmp_path: Path) -> None:
     """It is known before anything is run."""
     ran = probate("check", "--report", tmp_path / "nowhere" / "r.ndjson")
@@ -94,6 +102,17 @@ def test_standard_output_that_is_closed(tmp_path: Path, environment: dict[str, s
     done = shell("$P list >&-", tmp_path, environment)
     assert done.returncode == 6
     assert done.stderr == "probate: standard output: can't be written to: it is closed\n"
+
+
+@pytest.mark.parametrize(("verb", "needs"), [("run", "a conversation"), ("acp", "the protocol")])
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_a_stream_that_is_closed_for_who_talks(
+    tmp_path: Path, environment: dict[str, str], verb: str, needs: str, closed: str
+) -> None:
+    (tmp_path / "c.toml").write_text('agents = [{ label = "a" }]\n')
+    done = shell(f"$P {verb} c.toml {closed}", tmp_path, environment)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"error: standard input or output is closed; {needs} needs both\n"
 
 
 def test_standard_error_that_is_closed(tmp_path: Path, environment: dict[str, str]) -> None:
