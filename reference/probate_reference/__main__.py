@@ -15,6 +15,7 @@ from probate_reference.acp.config import Config, ConfigError, read_config
 from probate_reference.acp.serving import serve_standard_streams
 from probate_reference.last_resort import STATED_SECONDS
 from probate_reference.persistence import StorageError
+from probate_reference.standard_output import OutputError
 from probate_reference.terminal.running import run_terminal
 
 ABOUT = f"""\
@@ -30,10 +31,13 @@ end of the input. The logs are closed on the disk then, and the process is gone 
 """
 RUN_CONFIG_HELP = "a file of TOML, the same as for acp, with the agents in [[agents]]"
 RUN_EXITS = (
-    "exit codes: 0 the input has ended, 128+N signal N came, 1 sessions cannot be kept or no agent could be started, "
-    "2 wrong usage, 70 stuck"
+    "exit codes: 0 the input has ended, 128+N signal N came, 1 sessions cannot be kept, no agent could be started or "
+    "standard output cannot be written to, 2 wrong usage, 70 stuck"
 )
-EXITS = "exit codes: 0 the client has gone, 128+N signal N came, 1 sessions cannot be kept, 2 wrong usage, 70 stuck"
+EXITS = (
+    "exit codes: 0 the client has gone, 128+N signal N came, 1 sessions cannot be kept or standard output cannot be "
+    "written to, 2 wrong usage, 70 stuck"
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return code
     except ConfigError as error:
         return complain(str(error), 2)
-    except StorageError as error:
+    except (StorageError, OutputError) as error:
         return complain(str(error), 1)
     except KeyboardInterrupt:  # before there was a handler
         return 128 + signal.SIGINT

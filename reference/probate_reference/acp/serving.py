@@ -31,6 +31,7 @@ from probate_reference.models import EchoModel, ScriptedModel
 from probate_reference.permissions import Permissions
 from probate_reference.persistence import StorageError
 from probate_reference.runtime import Runtime
+from probate_reference.standard_output import OutputError, require_written
 from probate_reference.tasks import Executor
 from probate_reference.tasks.executor import DISPLAY
 
@@ -146,6 +147,7 @@ def serve_standard_streams(config: Config, loop: str) -> int:
     :return: the exit code: 0 when the client has gone, 128 and the number of the signal when one came
     :raises ConfigError: if the model cannot be made, or there is no standard input or output
     :raises StorageError: if the home cannot be used, or records could not be written at the end
+    :raises OutputError: if standard output cannot be written to
     """
     if sys.stdin is not None and sys.stdin.isatty():
         _say("speaking the Agent Client Protocol on standard input and output; an editor is to start this")
@@ -174,17 +176,19 @@ def serve_standard_streams(config: Config, loop: str) -> int:
         with open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
             async with create_task_group() as tasks:
                 tasks.start_soon(take, signals, stop)
+                send = DescriptorSendStream(outgoing)
                 try:
                     await serve(
                         config,
                         DescriptorReceiveStream(incoming),
-                        DescriptorSendStream(outgoing),
+                        send,
                         environment=os.environ,
                         say=_say,
                         beside=beside,
                         mark=mark,
                     )
-                except (ConfigError, StorageError) as failure:
+                    require_written(send)
+                except (ConfigError, StorageError, OutputError) as failure:
                     failures.append(failure)
                 tasks.cancel_scope.cancel()
 

@@ -12,6 +12,7 @@ is read and written as it is.
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import socket
@@ -124,17 +125,21 @@ class DescriptorReceiveStream(_Descriptor, ByteReceiveStream):
 
 
 class DescriptorSendStream(_Descriptor, ByteSendStream):
-    """Writes a file descriptor, which it then owns."""
+    """Writes a file descriptor, which it then owns.
+
+    :ivar failure: why it can't be written to, unless that is because nobody reads any more
+    """
 
     def __init__(self, descriptor: int) -> None:
         super().__init__(descriptor)
+        self.failure: OSError | None = None
         is_socket = stat.S_ISSOCK(os.fstat(descriptor).st_mode)
         self._socket = socket.socket(fileno=os.dup(descriptor)) if is_socket else None
 
     async def send(self, item: bytes) -> None:
         """Write all of it. If this is cancelled, some of it may have been written.
 
-        :raises BrokenResourceError: if nobody reads any more
+        :raises BrokenResourceError: if nobody reads any more, or it can't be written to
         :raises ClosedResourceError: if the stream was closed here
         """
         await checkpoint()
@@ -161,6 +166,8 @@ class DescriptorSendStream(_Descriptor, ByteSendStream):
         except BlockingIOError:
             return 0
         except OSError as failure:
+            if failure.errno not in (errno.EPIPE, errno.ECONNRESET):
+                self.failure = failure
             raise BrokenResourceError from failure
 
     async def aclose(self) -> None:

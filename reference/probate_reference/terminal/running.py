@@ -31,6 +31,7 @@ from probate_reference.permissions import Permissions
 from probate_reference.persistence import StorageError
 from probate_reference.reports import words
 from probate_reference.runtime import Runtime
+from probate_reference.standard_output import require_written
 from probate_reference.tasks import Executor
 
 from .keyboard import Keyboard
@@ -194,6 +195,7 @@ def run_terminal(config: Config, loop: str) -> int:
     :return: the exit code, see :func:`converse`
     :raises ConfigError: if there are no agents to run, the model cannot be made, or a stream is closed
     :raises StorageError: if the home cannot be used, or records could not be written at the end
+    :raises OutputError: if standard output cannot be written to
     """
     if not config.agents:
         raise ConfigError("the configuration names no agents; add [[agents]] with a label")
@@ -219,7 +221,9 @@ def run_terminal(config: Config, loop: str) -> int:
         # From before the first agent to after the last record: a signal never finds us without a handler.
         with open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
             receive, send = DescriptorReceiveStream(incoming), DescriptorSendStream(outgoing)
-            return await converse(config, receive, send, signals, around)
+            code = await converse(config, receive, send, signals, around)
+            require_written(send)
+            return code
 
     return anyio.run(main, backend=loop)
 

@@ -19,6 +19,7 @@ from tests.reference.acp.programs import HUNG_SECONDS, Served, bash, program, wr
 
 pytestmark = pytest.mark.anyio
 
+FULL = Path("/dev/full")
 TRAPS = "trap '' TERM; echo > started; while :; do sleep 5; done"
 """A command that does not end when it is told to."""
 SCATTERS = "(setsid sh -c 'echo > started; exec sleep 300' & sleep 301 &); sleep 302"
@@ -281,3 +282,19 @@ def test_without_its_streams_it_says_so(closed: str) -> None:
     ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=HUNG_SECONDS)
     assert ran.returncode == 2
     assert ran.stderr == b"error: standard input or output is closed; the protocol needs both\n"
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("loop", ["asyncio", "trio"])
+def test_a_full_disk_for_the_answers(loop: str) -> None:
+    """The client has not gone, and its answer is lost: an error."""
+    asked = b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}\n'
+    command = [sys.executable, "-P", "-m", "probate_reference", "acp", "--loop", loop]
+    with FULL.open("wb") as full:
+        ran = subprocess.run(
+            command, input=asked, stdout=full, stderr=subprocess.PIPE, check=False, timeout=HUNG_SECONDS
+        )
+    assert ran.returncode == 1
+    assert ran.stderr == (
+        b"error: standard output cannot be written to: No space left on device; what was to be said there is lost\n"
+    )

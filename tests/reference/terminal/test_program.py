@@ -14,6 +14,8 @@ from probate_reference.__main__ import main
 from tests.reference.acp.programs import bash, write_config
 from tests.reference.terminal.pseudo import CTRL_C, CTRL_D, HUNG_SECONDS, terminal
 
+FULL = Path("/dev/full")
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
 BOTH = pytest.mark.parametrize("loop", ["asyncio", "trio"])
 
 REPLIES = [
@@ -131,6 +133,22 @@ def test_without_its_streams_it_says_so(tmp_path: Path, closed: str) -> None:
     ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=HUNG_SECONDS)
     assert ran.returncode == 2
     assert ran.stderr == b"error: standard input or output is closed; a conversation needs both\n"
+
+
+@needs_full
+@BOTH
+def test_a_full_disk_for_what_is_shown(tmp_path: Path, loop: str) -> None:
+    """Its reader has not gone; so it is an error, and the records are on the disk all the same."""
+    config = written(tmp_path, {"label": "a", "session": "s1"}, replies=[{"text": "One."}])
+    command = [sys.executable, "-P", "-m", "probate_reference", "run", "--loop", loop, str(config)]
+    with FULL.open("wb") as full:
+        ran = subprocess.run(
+            command, input=b"hi\n", stdout=full, stderr=subprocess.PIPE, check=False, timeout=HUNG_SECONDS
+        )
+    assert ran.returncode == 1
+    assert ran.stderr == (
+        b"error: standard output cannot be written to: No space left on device; what was to be said there is lost\n"
+    )
 
 
 def test_without_agents_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
