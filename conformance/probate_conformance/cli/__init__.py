@@ -107,7 +107,7 @@ def parser() -> argparse.ArgumentParser:
             verb.NAME,
             help=verb.SUMMARY,
             description=getattr(verb, "DESCRIPTION", verb.SUMMARY),
-            epilog=EXIT_CODES,
+            epilog=getattr(verb, "EXIT_CODES", EXIT_CODES),
             formatter_class=form,
             allow_abbrev=False,
         )

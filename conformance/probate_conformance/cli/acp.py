@@ -12,8 +12,15 @@ NAME: Final = "acp"
 SUMMARY: Final = "serve the reference to an editor, over the Agent Client Protocol"
 DESCRIPTION: Final = """\
 Serve the reference as an agent over the Agent Client Protocol (version 1) on standard input and output, until the
-input ends. `python -m probate_reference acp` is the same program, with exit codes of its own: 0 the client has gone,
-128+N signal N came, 1 sessions cannot be kept, 2 wrong usage, 70 it could not end in order.
+input ends. `python -m probate_reference acp` is the same program.
+"""
+EXIT_CODES: Final = """\
+exit codes:
+  0      the client has gone
+  1      sessions cannot be kept, or standard output cannot be written to
+  2      the command, or the configuration, is wrong
+  70     it could not end in order
+  128+N  signal N came
 """
 
 

@@ -13,9 +13,15 @@ SUMMARY: Final = "talk to the reference, with the agents of a configuration"
 DESCRIPTION: Final = """\
 Start the agents that a configuration names and talk to them: a line is a prompt, `@label` in front of it chooses among
 several agents. Ctrl-C cancels what is being worked on; a second one, or one while nothing is, leaves, and so does the
-end of the input. `python -m probate_reference run` is the same program, with exit codes of its own: 0 the input has
-ended, 128+N signal N came, 1 sessions cannot be kept or no agent could be started, 2 wrong usage, 70 it could not end
-in order.
+end of the input. `python -m probate_reference run` is the same program.
+"""
+EXIT_CODES: Final = """\
+exit codes:
+  0      the input has ended
+  1      sessions cannot be kept, no agent could be started, or standard output cannot be written to
+  2      the command, or the configuration, is wrong
+  70     it could not end in order
+  128+N  signal N came
 """
 
 

@@ -71,6 +71,20 @@ def test_an_edition_that_there_is_not_is_told(capsys: pytest.CaptureFixture[str]
     )
 
 
+@pytest.mark.parametrize(
+    ("verb", "code"), [("run", "0      the input has ended"), ("acp", "0      the client has gone")]
+)
+def test_the_help_of_a_program_with_exit_codes_of_its_own_tells_those(
+    capsys: pytest.CaptureFixture[str], verb: str, code: str
+) -> None:
+    with pytest.raises(SystemExit):
+        cli.main([verb, "--help"])
+    out = capsys.readouterr().out
+    assert out.count("exit codes") == 1
+    assert f"  {code}\n" in out
+    assert "a clause failed" not in out
+
+
 def test_list_backends(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = say(capsys, "list", "--backends")
     assert "bad:pre-run-cancel-forgets-waiters" in out
@@ -124,7 +138,7 @@ def test_backends(probate: Probate, tmp_path: Path) -> None:
     assert "  reference  " in ran.out
 
 
-@pytest.mark.parametrize("verb", [verb.NAME for verb in cli.VERBS])
+@pytest.mark.parametrize("verb", [verb.NAME for verb in cli.VERBS if verb.NAME not in ("run", "acp")])
 def test_help_tells_the_exit_codes(capsys: pytest.CaptureFixture[str], verb: str) -> None:
     with pytest.raises(SystemExit) as left:
         cli.main([verb, "--help"])
