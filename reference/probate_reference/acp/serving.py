@@ -68,7 +68,7 @@ def make_model(config: Config, live: Live, environment: Mapping[str, str]) -> Mo
             except ModuleNotFoundError:
                 raise ConfigError(
                     "an openai-compatible model needs httpx, which is not installed; "
-                    'install it with: pip install "probate[model]"'
+                    "install it with: pip install 'httpx<1'"
                 ) from None
             key = None if wanted.key_variable is None else environment.get(wanted.key_variable)
             if wanted.key_variable is not None and not key:

@@ -237,7 +237,7 @@ async def _watched(folder: Path) -> AsyncGenerator[Changes, None]:
     try:
         from watchfiles import awatch  # noqa: PLC0415 - needed by those who watch only
     except ImportError:
-        raise RuntimeError("to watch files, install the extra that brings a watcher: probate[reload]") from None
+        raise RuntimeError("to watch files, install what watches them: pip install 'watchfiles<2'") from None
     async with aclosing(awatch(folder, yield_on_timeout=True, rust_timeout=100)) as watched:
         async for changes in watched:
             yield changes

