@@ -299,7 +299,7 @@ def _report(
         return not_run(name, plan, AT_FIRST_FAILURE)
     if isinstance(backend, BackendAbsent):
         return not_run(name, plan, "; ".join(part for part in (backend.what, backend.mend) if part))
-    progress = ProgressLine(name, sys.stderr, os.environ)
+    progress = ProgressLine(f"{name} {plan.profile}", sys.stderr, os.environ)
     try:
         return check_backend(name, backend, plan, interrupt, progress, spreading)
     finally:
