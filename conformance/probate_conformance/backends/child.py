@@ -3,8 +3,8 @@
 The difficulty is that the child may be anything. It may flood its standard error, write half a line, read nothing,
 close its pipes and live on, die and leave a grandchild that holds them open, or take no notice of any signal but the
 last. So all its pipes are watched at once, without blocking on any; every wait has a deadline; what it says on
-standard error is drained all the time and only the end of it is kept; and its own end is noticed as such, not
-concluded from a closed pipe.
+standard error is drained all the time and only its beginning and its end are kept; and its own end is noticed as such,
+not concluded from a closed pipe.
 
 The child leads a session and process group of its own: a signal meant for the kit does not reach it by accident, and
 what it started is ended with it. It is reaped last, after its group was told to end, so that the group's number is
@@ -32,7 +32,8 @@ ONE_LINE: Final = "answer each message with one line, and write nothing else to 
 """What a child is told that breaks the protocol."""
 
 _CHUNK: Final = 64 * 1024
-_WORDS: Final = 16 * 1024
+_WORDS: Final = 8 * 1024
+_FIRST_LINES: Final = 5
 _LAST_LINES: Final = 8
 _SHOWN: Final = 200
 
@@ -166,7 +167,9 @@ class Child:
             if chunk is not None:
                 self._selector.unregister(self._stderr)
             return False
-        self._words = (self._words + chunk)[-_WORDS:]
+        self._words += chunk
+        if len(self._words) > 2 * _WORDS:
+            self._words = self._words[:_WORDS] + b"\n" + self._words[-_WORDS:]
         return True
 
     def _note_exit(self) -> None:
@@ -228,13 +231,16 @@ class Child:
         return self._broke(f"{how} instead of answering {what}{rest}")
 
     def _last_words(self) -> str:
-        """Give the last lines of standard error, as a postscript to an error."""
+        """Give the first and the last lines of standard error, as a postscript to an error.
+
+        Some say at first what went wrong and then where, others the other way round.
+        """
         lines = [line for line in self._words.decode("utf-8", "replace").splitlines() if line.strip()]
         if not lines:
             return ""
-        return "\n  its standard error ends with:" + "".join(
-            f"\n    {_printable(line)}" for line in lines[-_LAST_LINES:]
-        )
+        if len(lines) > _FIRST_LINES + _LAST_LINES:
+            lines[_FIRST_LINES:-_LAST_LINES] = ["..."]
+        return "\n  its standard error:" + "".join(f"\n    {_printable(line)}" for line in lines)
 
     # Ending.
 

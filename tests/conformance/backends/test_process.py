@@ -182,16 +182,23 @@ behave()
             _, broke = backend.converse(talk(OPEN, BURST))
         assert "spoke without being asked: '{" in str(broke)
 
-    def test_last_words(self) -> None:
+    def test_first_and_last_words(self) -> None:
+        """Given a child that says a lot, Then what it said first is kept as well as what it said last."""
         script = """
 greet()
-sys.stderr.write("lorem\\n" * 100_000 + "\\x1b[31mno paper\\n\\nleft")
+sys.stderr.write("out of\\n\\nink\\n" + "lorem\\n" * 100_000 + "\\x1b[31mno paper\\n\\nleft")
 sys.exit(3)
 """
         with child(script) as backend:
             (broke,) = backend.converse(talk(OPEN))
-        assert str(broke).endswith("\n    lorem\n    \\x1b[31mno paper\n    left")
-        assert str(broke).count("lorem") < 10
+        said = str(broke).partition("its standard error:\n    ")[2].split("\n    ")
+        assert said == ["out of", "ink", *3 * ["lorem"], "...", *6 * ["lorem"], "\\x1b[31mno paper", "left"]
+
+    @pytest.mark.parametrize("count", [1, 13])
+    def test_few_words_are_kept_whole(self, count: int) -> None:
+        with child(f"greet()\nsys.stderr.write('ipsum\\n' * {count})\nsys.exit(3)") as backend:
+            (broke,) = backend.converse(talk(OPEN))
+        assert str(broke).partition("its standard error:")[2] == count * "\n    ipsum"
 
     def test_interrupted_kit_drops_the_child(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def interrupt(*_: object, **__: object) -> bytes:
