@@ -75,7 +75,7 @@ class NpmRuntime:
     @property
     def installed(self) -> bool:
         """Whether it is installed."""
-        return self.folder.is_dir()
+        return os.path.isdir(self.folder)
 
     def install(self, node: Node | None = None) -> Path:
         """Install it, unless it is installed.
@@ -85,7 +85,7 @@ class NpmRuntime:
         :raises BackendAbsent: if there is no Node or npm, or if npm fails
         """
         folder = self.folder
-        if folder.is_dir():
+        if os.path.isdir(folder):
             return folder
         node = node or find_node()
         if not node.npm:
@@ -132,7 +132,7 @@ class WheelRuntime:
     @property
     def installed(self) -> bool:
         """Whether it is installed."""
-        return self.folder.is_dir()
+        return os.path.isdir(self.folder)
 
     def install(self) -> Path:
         """Install it, unless it is installed.
@@ -159,18 +159,28 @@ class WheelRuntime:
 
 
 def make_whole(folder: Path, fill: Callable[[Path], None]) -> None:
-    """Fill a folder, unless another process does so meanwhile; it is there once it is full."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with _alone(folder.parent):
-        if folder.is_dir():
-            return
-        for left in folder.parent.glob(f"{_TEMPORARY}*"):  # by one that was killed: nobody else is here
-            shutil.rmtree(left, ignore_errors=True)
-        with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=folder.parent) as temporary:
-            made = Path(temporary) / folder.name
-            made.mkdir()
-            fill(made)
-            made.rename(folder)
+    """Fill a folder, unless another process does so meanwhile; it is there once it is full.
+
+    :raises BackendAbsent: if nothing can be written there
+    """
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(folder.parent):
+            if folder.is_dir():
+                return
+            for left in folder.parent.glob(f"{_TEMPORARY}*"):  # by one that was killed: nobody else is here
+                shutil.rmtree(left, ignore_errors=True)
+            with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=folder.parent) as temporary:
+                made = Path(temporary) / folder.name
+                made.mkdir()
+                fill(made)
+                made.rename(folder)
+    except OSError as error:
+        raise BackendAbsent(
+            f"nothing can be installed there: {error.strerror or error}",
+            where=str(folder.parent),
+            mend="set XDG_CACHE_HOME to a folder that can be written to",
+        ) from error
 
 
 def run_installer(
@@ -204,7 +214,7 @@ def run_installer(
 def cache_folder() -> Path:
     """Give the folder under which everything that the kit fetches is kept: ``XDG_CACHE_HOME``, or ``~/.cache``."""
     named = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(named) if os.path.isabs(named) else Path.home() / ".cache") / "probate"
+    return (Path(named) if os.path.isabs(named) else Path(os.path.expanduser("~/.cache"))) / "probate"
 
 
 @contextmanager

@@ -8,6 +8,7 @@ was compiled for one does not load in another.
 from __future__ import annotations
 
 import functools
+import glob
 import hashlib
 import os
 import shutil
@@ -43,7 +44,7 @@ class PipRuntime:
         :raises BackendAbsent: if it is not installed, or there is no such Python
         """
         for version, python in self._found_pythons():
-            if self.folder(version).is_dir():
+            if os.path.isdir(self.folder(version)):
                 return python, self.folder(version)
         raise BackendAbsent(f"{self.name} is not installed", mend=f"install it: probate backends install {self.name}")
 
@@ -55,7 +56,7 @@ class PipRuntime:
         """
         version, python = next(self._found_pythons())
         folder = self.folder(version)
-        if folder.is_dir():
+        if os.path.isdir(folder):
             return folder
 
         def fill(made: Path) -> None:
@@ -85,12 +86,14 @@ class PipRuntime:
 
 
 def _candidates(version: str) -> Iterator[Path]:
-    """Where a Python may be: the one that runs this, the path, and what pyenv has."""
+    """Where a Python may be: the one that runs this, the path, and what pyenv has, where that may be looked at."""
     yield Path(sys.executable)
     if on_path := shutil.which(f"python{version}"):
         yield Path(on_path)
-    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    yield from sorted(pyenv.glob(f"versions/{version}.*/bin/python{version}"), reverse=True)
+    pyenv = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
+    # Not by a Path: its glob fails where it may not look.
+    found = glob.iglob(f"versions/{version}.*/bin/python{version}", root_dir=pyenv)
+    yield from sorted((Path(pyenv, one) for one in found), reverse=True)
 
 
 @functools.cache

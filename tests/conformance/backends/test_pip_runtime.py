@@ -50,6 +50,41 @@ def test_there_is_no_python_for_it(lock: Path) -> None:
             ask()
 
 
+def test_what_may_not_be_looked_at_is_passed_over(lock: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that is too long stands for every place that the system does not let us look at, even as root."""
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path / ("x" * 1000)))
+    with pytest.raises(BackendAbsent, match=r"toy needs Python 2\.0, with pip, and none is found here"):
+        PipRuntime("toy", lock, ("2.0",)).found()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ("x" * 1000)))
+    with pytest.raises(BackendAbsent, match="toy is not installed"):
+        PipRuntime("toy", lock, (HERE,)).found()
+
+
+def test_what_pyenv_has_is_found(lock: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = tmp_path / "py[e]nv" / "versions" / "2.0.7" / "bin" / "python2.0"
+    made.parent.mkdir(parents=True)
+    made.write_text("#!/bin/sh\necho 2.0\n")
+    made.chmod(0o700)
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "py[e]nv"))
+    runtime = PipRuntime("toy", lock, ("2.0",))
+    runtime.folder("2.0").mkdir(parents=True)
+    assert runtime.found() == (made, runtime.folder("2.0"))
+
+
+@pytest.mark.parametrize("place", ["taken", "x" * 1000])
+def test_a_cache_folder_that_cannot_be_written_to(
+    lock: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    (tmp_path / "taken").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / place))
+    runtime = PipRuntime("toy", lock, (HERE,))
+    with pytest.raises(BackendAbsent) as raised:
+        runtime.install()
+    where = runtime.folder(HERE).parent
+    assert str(raised.value).startswith(f"{where}: nothing can be installed there: ")
+    assert str(raised.value).endswith("\n  set XDG_CACHE_HOME to a folder that can be written to")
+
+
 def test_pip_fails(lock: Path) -> None:
     lock.write_text("toy @ file:///nowhere/toy-1.0-py3-none-any.whl\n")
     runtime = PipRuntime("toy", lock, (HERE,))
