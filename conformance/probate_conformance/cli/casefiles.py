@@ -2,18 +2,48 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Iterable
 from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
-from probate_conformance.errors import ReportError
+from probate_conformance.errors import ReportError, UsageError
 from probate_conformance.report import Report
 from probate_conformance.shrinking import without_dangling
 from probate_conformance.trace import Trace, dump
 
+CASES_DIR: Final = Path("probate-cases")
+"""Where cases are written if no other folder is named."""
 _LONGEST: Final = 60
+
+
+def cases_dir(named: Path | None) -> Path:
+    """Give the folder that cases are to be written to; it is made when there is one.
+
+    One that was named is looked at, so that a wrong name is known before anything is run. The other may well be where
+    nothing can be written, as long as there is nothing to write.
+
+    :raises UsageError: if nothing could be written to the one that was named
+    """
+    if named is None:
+        return CASES_DIR
+    place = named
+    while not os.path.lexists(place) and place != place.parent:
+        place = place.parent
+    if not os.path.isdir(place):
+        fault = errno.ENOTDIR
+    elif not os.access(place, os.W_OK | os.X_OK):
+        fault = errno.EACCES
+    else:
+        return named
+    raise UsageError(
+        f"cases can't be written there: {os.strerror(fault)}",
+        where=str(named),
+        mend="name a folder that can be written to, or made: --cases-dir",
+    )
 
 
 def slug(name: str) -> str:

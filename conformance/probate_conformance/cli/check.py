@@ -18,7 +18,7 @@ from typing import Final
 
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.registry import DEFAULTS, make_backend
-from probate_conformance.cli.casefiles import slugs_of, with_case_files
+from probate_conformance.cli.casefiles import CASES_DIR, cases_dir, slugs_of, with_case_files
 from probate_conformance.cli.expectations import Expectations
 from probate_conformance.cli.options import (
     add_color,
@@ -32,7 +32,7 @@ from probate_conformance.cli.options import (
     require_profile,
     seconds,
 )
-from probate_conformance.cli.output import ReportFile, emit
+from probate_conformance.cli.output import ReportFile, emit, require_apart
 from probate_conformance.compiled import is_compiled
 from probate_conformance.errors import BackendAbsent, BackendBroke, Exit, ReportError, UsageError, unknown_name
 from probate_conformance.exploring.touring import TOURS, Tour, tour
@@ -126,9 +126,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cases-dir",
         type=Path,
-        default=Path("probate-cases"),
         metavar="DIR",
-        help="where failing cases are written; made when there is one (default: ./%(default)s)",
+        help=f"where failing cases are written; made when there is one (default: ./{CASES_DIR})",
     )
     parser.add_argument("--report", type=Path, metavar="FILE", help="also write the report as lines of JSON to a file")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="also write what became of each clause as JUnit XML")
@@ -148,7 +147,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Exit:
     """Check the backends and report.
 
-    :raises UsageError: if a name means nothing
+    :raises UsageError: if a name means nothing, or a file or folder that was named can't be written to
     :raises ReportError: if the report or a case can't be written
     """
     require_edition(arguments.edition)
@@ -162,6 +161,8 @@ def run(arguments: argparse.Namespace) -> Exit:
         require_profile(arguments.profile, arguments.edition)
     names = list(dict.fromkeys(arguments.backends or DEFAULTS))
     expectations = Expectations.read(arguments.expected_failures, names)
+    arguments.cases_dir = cases_dir(arguments.cases_dir)
+    require_apart("--report", arguments.report, "--junit", arguments.junit)
     backends = {name: _made(name, arguments.deadline) for name in names}
     with ReportFile(arguments.report) as file, ReportFile(arguments.junit) as junit_file:
         outcome, unwritten = _check(backends, expectations, arguments)

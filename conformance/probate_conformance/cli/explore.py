@@ -12,7 +12,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Final
 
-from probate_conformance.cli.casefiles import write_case
+from probate_conformance.cli.casefiles import CASES_DIR, cases_dir, write_case
 from probate_conformance.cli.options import add_color, natural, positive, seconds
 from probate_conformance.cli.output import emit
 from probate_conformance.compiled import is_compiled
@@ -54,9 +54,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cases-dir",
         type=Path,
-        default=Path("probate-cases"),
         metavar="DIR",
-        help="where the case of what was found is written (default: ./%(default)s)",
+        help=f"where the case of what was found is written (default: ./{CASES_DIR})",
     )
     parser.add_argument("--list", action="store_true", help="tell the bounds, and what is held to, and do nothing")
     parser.add_argument(
@@ -68,7 +67,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Exit:
     """Explore the bounds, one after the other.
 
-    :raises UsageError: if a name means nothing, a number leaves nothing to explore, or the model is compiled
+    :raises UsageError: if a name means nothing, a number leaves nothing to explore, no case can be written where it
+        should be, or the model is compiled
     :raises ReportError: if a case can't be written
     """
     style = style_for(sys.stdout, os.environ, no_color=arguments.no_color)
@@ -81,6 +81,7 @@ def run(arguments: argparse.Namespace) -> Exit:
     worst = Exit.PASS
     together: dict[str, Coverage] = {}
     asked = _asked(arguments)
+    arguments.cases_dir = cases_dir(arguments.cases_dir)
     for bound in asked:
         explored = explore(bound, limits, _Progress(bound.name))
         if sys.stderr is not None and sys.stderr.isatty():

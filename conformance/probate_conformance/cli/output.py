@@ -83,6 +83,23 @@ class ReportFile:
             raise ReportError(f"the report can't be written: {error.strerror}", where=str(self._path)) from error
 
 
+def require_apart(first: str, one: Path | None, second: str, other: Path | None) -> None:
+    """See that two options do not name one file, of which the second would write over what the first wrote.
+
+    :param first: the option that ``one`` was given to
+    :param second: the option that ``other`` was given to
+    :raises UsageError: if they do; what is no file, such as a terminal, takes both
+    """
+    if one is None or other is None or os.path.realpath(one) != os.path.realpath(other):
+        return
+    if not os.path.lexists(one) or os.path.isfile(one):
+        raise UsageError(
+            f"{first} and {second} name the same file, and one would write over the other",
+            where=str(other),
+            mend=f"name another file: {second}",
+        )
+
+
 def complain(text: str) -> None:
     """Write an error to standard error, if there is one."""
     if sys.stderr is not None:

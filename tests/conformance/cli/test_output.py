@@ -71,12 +71,55 @@ def test_a_report_that_is_a_folder(probate: Probate, tmp_path: Path) -> None:
 
 def test_cases_that_cannot_be_written(probate: Probate, tmp_path: Path) -> None:
     """The verdict is told all the same."""
-    (tmp_path / "taken").touch()
+    name = "tests-conformance-cli-odd-Forgetful-DISPOSE-07-seed0.json"
+    (tmp_path / "taken" / name).mkdir(parents=True)
     ran = probate("check", f"{ODD}:Forgetful", "--cases", "2", "--cases-dir", "taken")
     assert ran.code == 6
     assert "✗ DISPOSE-07 MUST" in ran.out
-    assert ran.err.startswith("probate: taken/")
-    assert "the case can't be written: " in ran.err
+    assert ran.err.startswith(f"probate: taken/{name}: the case can't be written: Is a directory\n")
+
+
+@pytest.mark.parametrize("verb", [("check", f"{ODD}:Forgetful"), ("explore",)])
+@pytest.mark.parametrize("place", ["taken", "taken/below"])
+def test_a_folder_for_cases_that_cannot_be_made(
+    here: Probate, tmp_path: Path, verb: tuple[str, ...], place: str
+) -> None:
+    """It is known before anything is run."""
+    (tmp_path / "taken").touch()
+    ran = here(*verb, "--cases-dir", place)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == (
+        f"probate: {place}: cases can't be written there: Not a directory\n"
+        "  name a folder that can be written to, or made: --cases-dir\n"
+    )
+
+
+def test_a_folder_for_cases_that_may_not_be_written_to(
+    here: Probate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)  # as root, everything may be written to
+    ran = here("check", "model", "--cases", "1", "--cases-dir", "deep/below")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("probate: deep/below: cases can't be written there: Permission denied\n")
+    assert list(tmp_path.iterdir()) == []
+    assert here("check", "model", "--cases", "1").code == 3
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_two_reports_in_one_file(here: Probate, tmp_path: Path, there: bool) -> None:
+    if there:
+        (tmp_path / "same").write_text("before\n")
+    ran = here("check", "model", "--cases", "1", "--report", "same", "--junit", "./same")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == (
+        "probate: same: --report and --junit name the same file, and one would write over the other\n"
+        "  name another file: --junit\n"
+    )
+    assert [one.read_text() for one in tmp_path.iterdir()] == ["before\n"] * there
+
+
+def test_two_reports_to_nowhere(here: Probate) -> None:
+    assert here("check", "model", "--cases", "1", "--report", os.devnull, "--junit", os.devnull).code == 3
 
 
 def test_a_reader_that_goes_away(tmp_path: Path, environment: dict[str, str]) -> None:
