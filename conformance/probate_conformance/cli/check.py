@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import platform
 import sys
@@ -37,12 +38,13 @@ from probate_conformance.compiled import is_compiled
 from probate_conformance.errors import BackendAbsent, BackendBroke, Exit, ReportError, UsageError, unknown_name
 from probate_conformance.exploring.touring import TOURS, Tour, tour
 from probate_conformance.interrupts import Interrupt
+from probate_conformance.manifest import Manifest
 from probate_conformance.plan import UNLIMITED, Plan
 from probate_conformance.render import junit, ndjson, text
 from probate_conformance.render.progress import ProgressLine
 from probate_conformance.render.style import style_for
 from probate_conformance.report import AT_FIRST_FAILURE, INTERRUPTED, Header, Report, Run, end_of
-from probate_conformance.running import Spread, check_backend, not_run
+from probate_conformance.running import Spread, check_backend, manifest_of, not_run
 from probate_conformance.spreading import jobs_for, spread
 from probate_model.alphabet.editions import EDITIONS
 
@@ -259,6 +261,7 @@ def _by_profile(
     """Check a backend by the profile that was asked for, or by each that it claims."""
     asked = arguments.profile
     waiting = profiles_of(EDITIONS[plan.edition]) if asked is None else [asked]
+    manifest: Manifest | None = None
     while waiting:
         profile = waiting.pop(0)
         part = replace(
@@ -271,12 +274,28 @@ def _by_profile(
         jobs = jobs_for(name, part, arguments.jobs)
         spreading: Spread | None = partial(spread, jobs, deadline=arguments.deadline) if jobs > 1 else None
         report = _report(name, backend, part, interrupt, before, spreading)
-        manifest = report.setting.manifest
-        waiting = [other for other in waiting if manifest is not None and other in manifest.profiles]
+        stopped = report.totals.ended in (INTERRUPTED, AT_FIRST_FAILURE)
+        manifest = report.setting.manifest or manifest or (_unasked(name, backend) if stopped else None)
+        if manifest is not None:
+            waiting = [other for other in waiting if other in manifest.profiles]
+        elif not stopped:
+            waiting = []
         if manifest is None or profile in manifest.profiles or not waiting:
             yield report
-        if waiting:
+        if waiting and not interrupt.requested:
             backend = _made(name, arguments.deadline)  # what was left is not entered again
+
+
+def _unasked(name: str, backend: _Made) -> Manifest | None:
+    """Give what a backend says of itself that is not entered any more, if it says it without.
+
+    A run that was stopped names each profile that it left out, and all of them where nobody knows what is claimed.
+    """
+    if isinstance(backend, BackendAbsent | BackendBroke):
+        return None
+    with contextlib.suppress(BackendBroke):
+        return manifest_of(backend, name)
+    return None
 
 
 def _cases(profile: str, arguments: argparse.Namespace) -> int:

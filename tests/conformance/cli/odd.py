@@ -148,6 +148,14 @@ class Pressing(Interrupting):
     times = 2
 
 
+class Diligent(Interrupting):
+    """Says that there is more to come, and is interrupted before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.manifest = self.manifest.model_copy(update={"profiles": ("core", "sessions", "tasks")})
+
+
 class Dying(Interrupting):
     """Has its process end in the second world."""
 

@@ -269,3 +269,37 @@ def test_an_interrupt_ends_the_run_in_order(probate: Probate, factory: str) -> N
     assert ran.code == 3
     assert ran.out.count("not all was run: interrupted") == 2
     assert "traces · " in ran.out
+
+
+def left_out(out: str) -> list[tuple[str, str, str | None]]:
+    """Give what a report is about: backends and profiles, and why not all of each was run."""
+    parts = [json.loads(line) for line in out.splitlines()]
+    settings = [part for part in parts if part["part"] == "setting"]
+    totals = [part for part in parts if part["part"] == "totals"]
+    return [
+        (one["backend"].removeprefix(f"{ODD}:"), one["profile"], total["ended"])
+        for one, total in zip(settings, totals, strict=True)
+    ]
+
+
+def test_what_an_interrupt_left_out_is_named(probate: Probate) -> None:
+    """Each profile that the backend claims; all, where it can't be known without starting it."""
+    child = f"cmd:{sys.executable} -m probate_conformance serve model"
+    ran = probate("check", f"{ODD}:Diligent", f"{ODD}:no_tools", child, "--format", "ndjson", "-j", "1")
+    assert ran.code == 3
+    assert left_out(ran.out) == [
+        ("Diligent", "core", "interrupted"),
+        ("Diligent", "sessions", "interrupted"),
+        ("Diligent", "tasks", "interrupted"),
+        ("no_tools", "core", "interrupted"),
+        *((child, name, "interrupted") for name in profiles_of(EDITIONS["2026-06"])),
+    ]
+
+
+def test_what_the_first_failure_left_out_is_named(here: Probate) -> None:
+    ran = here("check", f"{ODD}:Forgetful", "reference", "--cases", "5", "-x", "--format", "ndjson")
+    assert ran.code == 1
+    assert left_out(ran.out) == [
+        ("Forgetful", "core", "stopped at the first failure"),
+        *(("reference", name, "stopped at the first failure") for name in profiles_of(EDITIONS["2026-06"])),
+    ]
