@@ -16,10 +16,12 @@ class Interrupt:
     """What Ctrl-C does during a run: a request to stop, and an exception only where waiting would be long.
 
     :ivar requested: whether to stop
+    :ivar by: the signal that asked for it first, if one did
     """
 
     def __init__(self) -> None:
         self.requested = False
+        self.by: signal.Signals | None = None
         self._breaks_off = False
 
     @contextlib.contextmanager
@@ -53,7 +55,8 @@ class Interrupt:
             self._breaks_off = before
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        del number, frame
+        del frame
+        self.by = self.by or signal.Signals(number)
         again, self.requested = self.requested, True
         if again or self._breaks_off:
             raise KeyboardInterrupt

@@ -59,9 +59,10 @@ class Verb(Protocol):
         """Add the verb's arguments."""
         ...
 
-    def run(self, arguments: argparse.Namespace) -> Exit:
+    def run(self, arguments: argparse.Namespace) -> int:
         """Do it.
 
+        :return: the exit code, as ``Exit`` has them, or 128 and the number of the signal that ended it
         :raises ProbateError: if it can't be done
         """
         ...
@@ -143,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return Exit.DEFECT
 
 
-def _run(words: list[str]) -> Exit:
+def _run(words: list[str]) -> int:
     known = [verb.NAME for verb in VERBS]
     if words and not words[0].startswith("-") and words[0] not in known:
         raise unknown_name("verb", words[0], known)
@@ -155,5 +156,5 @@ def _run(words: list[str]) -> Exit:
     if parsed.verb is None:
         top.print_help()
         return Exit.USAGE
-    code: Exit = parsed.run(parsed)
+    code: int = parsed.run(parsed)
     return code

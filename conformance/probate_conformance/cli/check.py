@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import os
 import platform
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -35,7 +36,7 @@ from probate_conformance.cli.options import (
 )
 from probate_conformance.cli.output import ReportFile, emit, require_apart
 from probate_conformance.compiled import is_compiled
-from probate_conformance.errors import BackendAbsent, BackendBroke, Exit, ReportError, UsageError, unknown_name
+from probate_conformance.errors import BackendAbsent, BackendBroke, ReportError, UsageError, unknown_name
 from probate_conformance.exploring.touring import TOURS, Tour, tour
 from probate_conformance.interrupts import Interrupt
 from probate_conformance.manifest import Manifest
@@ -54,6 +55,7 @@ DESCRIPTION: Final = """\
 Run generated traces on each backend and hold what is observed to the model. A failure is run
 again to confirm it, shrunk, told as a story and written as a case that `probate replay` runs.
 The same seed gives the same traces everywhere, and the same report but for its first line.
+Ctrl-C ends the check with a report of what was done by then. So does TERM, with exit code 143.
 """
 TOURED: Final = "2026-06"
 """The edition that tours are planned in."""
@@ -146,9 +148,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_color(parser)
 
 
-def run(arguments: argparse.Namespace) -> Exit:
+def run(arguments: argparse.Namespace) -> int:
     """Check the backends and report.
 
+    :return: the exit code: that of the report, or, if TERM has ended the check, what that says to whoever sent it
     :raises UsageError: if a name means nothing, or a file or folder that was named can't be written to
     :raises ReportError: if the report or a case can't be written
     """
@@ -166,8 +169,9 @@ def run(arguments: argparse.Namespace) -> Exit:
     arguments.cases_dir = cases_dir(arguments.cases_dir)
     require_apart("--report", arguments.report, "--junit", arguments.junit)
     backends = {name: _made(name, arguments.deadline) for name in names}
+    interrupt = Interrupt()
     with ReportFile(arguments.report) as file, ReportFile(arguments.junit) as junit_file:
-        outcome, unwritten = _check(backends, expectations, arguments)
+        outcome, unwritten = _check(backends, expectations, interrupt, arguments)
         writes: tuple[Callable[[], None], ...] = (
             lambda: emit(_rendered(outcome, arguments)),
             lambda: file.write(ndjson.render(outcome)),
@@ -180,6 +184,8 @@ def run(arguments: argparse.Namespace) -> Exit:
                 unwritten.append(error)
     if unwritten:
         raise unwritten[0]
+    if interrupt.by is signal.SIGTERM:
+        return 128 + signal.SIGTERM
     return outcome.end.exit
 
 
@@ -198,7 +204,7 @@ def _rendered(outcome: Run, arguments: argparse.Namespace) -> str:
 
 
 def _check(
-    backends: dict[str, _Made], expectations: Expectations, arguments: argparse.Namespace
+    backends: dict[str, _Made], expectations: Expectations, interrupt: Interrupt, arguments: argparse.Namespace
 ) -> tuple[Run, list[ReportError]]:
     """Check all; gives the run, and the errors of cases that could not be written."""
     plan = Plan(
@@ -215,8 +221,7 @@ def _check(
     reports: list[Report] = []
     unwritten: list[ReportError] = []
     slugs = slugs_of(backends)
-    interrupt = Interrupt()
-    with interrupt.taken():
+    with interrupt.taken(), interrupt.taken(signal.SIGTERM):
         for name, backend in backends.items():
             for report in _by_profile(name, backend, plan, expectations, interrupt, reports, arguments):
                 try:

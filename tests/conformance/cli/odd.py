@@ -131,6 +131,7 @@ class Interrupting(ModelBackend):
     """Has the user press Ctrl-C in the second world; ``times`` are how often."""
 
     times = 1
+    signal = signal.SIGINT
 
     def __init__(self) -> None:
         super().__init__()
@@ -140,12 +141,18 @@ class Interrupting(ModelBackend):
         self.bursts += isinstance(command, Burst)
         if self.bursts == 20:
             for _ in range(self.times):
-                os.kill(os.getpid(), signal.SIGINT)
+                os.kill(os.getpid(), self.signal)
         return super().answer(command)
 
 
 class Pressing(Interrupting):
     times = 2
+
+
+class Terminated(Interrupting):
+    """Has the kit told to end, as by a supervisor."""
+
+    signal = signal.SIGTERM
 
 
 class Diligent(Interrupting):

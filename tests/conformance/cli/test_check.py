@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -269,6 +270,14 @@ def test_an_interrupt_ends_the_run_in_order(probate: Probate, factory: str) -> N
     assert ran.code == 3
     assert ran.out.count("not all was run: interrupted") == 2
     assert "traces · " in ran.out
+
+
+def test_term_ends_the_run_in_order_too(probate: Probate) -> None:
+    """It has the report of an interrupt, and the exit code that tells who sent it that it was heard."""
+    ran = probate("check", f"{ODD}:Terminated", "model", "--cases", "500", "--report", "r.ndjson")
+    assert (ran.code, ran.err) == (128 + signal.SIGTERM, "")
+    assert ran.out.count("not all was run: interrupted") == 2
+    assert ran.out.endswith("(exit code 3)\n")
 
 
 def left_out(out: str) -> list[tuple[str, str, str | None]]:
