@@ -141,7 +141,7 @@ def _lied(lie: Lie, trial: Trial) -> Tried:
     if not checked.cases:
         return Tried(lie.clause, None, checked.traces, 0, "", None)
     case = checked.cases[0]
-    return Tried(lie.clause, case.clause, case.number + 1, len(case.trace.items), case.story, None)
+    return Tried(lie.clause, case.clause, case.number + 1, case.trace.length, case.story, None)
 
 
 def _share(manifest: Manifest, plan: Plan) -> Conversation[float]:

@@ -393,7 +393,7 @@ _REASONS = {
 def story(trace: Trace, examined: Examined) -> str:
     """Tell a failing trace.
 
-    Numbered items, the events between them, and at the divergence what was allowed and what was seen.
+    Numbered items, the events that came of each burst, and at the divergence what was allowed and what was seen.
     """
     return "\n".join(_lines(trace, examined))
 
@@ -417,6 +417,8 @@ def _lines(trace: Trace, examined: Examined) -> Iterator[str]:
             yield f"  {number:>3}  {item_line(item)}{void}"
         diverged = examined.divergence if place == last else None
         yield from _observations(exchange, diverged)
+        if not exchange.events and place + 1 < epilogue and place != last:
+            yield "         . nothing"  # so that it is seen where a burst ends
     if examined.divergence is not None:
         yield from _verdict(examined.divergence)
 

@@ -177,6 +177,11 @@ class Trace(BaseModel):
         """The edition with its flipped choices."""
         return EDITIONS[self.edition].flipped(self.flipped)
 
+    @property
+    def length(self) -> int:
+        """How many items it has, as a story numbers them: a settle only parts one burst from the next."""
+        return sum(not isinstance(item, Settle) for item in self.items)
+
     @model_validator(mode="after")
     def _check_causes(self) -> Self:
         if self.reading.cancel_cause is CancelCause.OPTIONAL:

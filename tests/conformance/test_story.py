@@ -266,6 +266,22 @@ def test_the_story_of_a_trace_that_holds() -> None:
     assert {last, very_last} == {"         . end:host returned", "         . end returned"}
 
 
+def test_a_burst_of_which_nothing_came_is_parted_from_the_next() -> None:
+    """Given items in three bursts, Then their borders are seen, and they are counted as they are numbered."""
+    hold, settle = {"item": "hold", "gate": GATE}, {"item": "settle"}
+    told = trace(hold, {**hold, "gate": {**GATE, "kind": "flush"}}, settle, CREATE, settle, settle, {**hold}, settle)
+    lines = story(told, examined(ModelBackend(), told)).splitlines()
+    assert lines[1:5] == [
+        "    1  hold model of c (honours)",
+        "    2  hold flush of c (honours)",
+        "         . nothing",
+        "    3  create c: id 'a' by host",
+    ]
+    place = lines.index("    4  hold model of c (honours)")
+    assert (lines[place + 1], lines.count("         . nothing")) == ("  epilogue", 1)
+    assert told.length == 4
+
+
 def test_the_story_of_a_trace_that_fails() -> None:
     told = trace(CREATE)
     shown = examined(Forgetful(), told)

@@ -170,7 +170,7 @@ def _told(explored: Explored, style: Style, arguments: argparse.Namespace) -> It
         path = write_case(arguments.cases_dir, f"model-{fault.number}-{bound.name.split()[0]}-{place}", fault.case)
         yield f"  {style.verdict(fault.says, Verdict.FAIL)}"
         yield f"    {properties_of(bound).get(fault.number, '')}"
-        yield f"    {len(fault.case.items)} items: probate replay {path}"
+        yield f"    {fault.case.length} items: probate replay {path}"
     yield from _coverage(explored, style, verbose=arguments.verbose)
     yield ""
 

@@ -211,7 +211,7 @@ def _failure(failure: Failure, report: Report, style: Style) -> Iterator[str]:
     count = next((result.failed for result in report.clauses if result.id == failure.clause), 0)
     level = f" {clause.level}" if clause else ""
     many = f"failed in {_many(count, 'trace')}, first in number {failure.number}"
-    size = f"shrunk to {_many(len(failure.case.items), 'item')}"
+    size = f"shrunk to {_many(failure.case.length, 'item')}"
     name = style.verdict(failure.clause, Verdict.FAIL, Ink.BOLD)
     yield f"{style.mark(Verdict.FAIL)} {name}{level}{style.dot}{many}{style.dot}{size}"
     yield from _sentence(failure.clause, style, named=False)

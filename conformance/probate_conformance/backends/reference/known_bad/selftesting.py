@@ -67,6 +67,6 @@ def selftest(
             checked = backend.converse(check(backend.manifest, plan, lambda _: None))
         if checked.cases:
             case = checked.cases[0]
-            yield Result(variant, loop, case.clause, case.number + 1, len(case.trace.items), case.story)
+            yield Result(variant, loop, case.clause, case.number + 1, case.trace.length, case.story)
         else:
             yield Result(variant, loop, None, checked.traces)
