@@ -5,11 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from probate_conformance.render.style import WIDTH, Ink, Style
+from probate_conformance.render.style import Ink, Style, columns
 
 
 def wrapped(text: str, indent: int, first: str | None = None) -> list[str]:
-    """Give a text in lines of the report's width.
+    """Give a text in lines that fit.
 
     :param indent: how many columns are left free before each line
     :param first: what stands there before the first line
@@ -17,7 +17,7 @@ def wrapped(text: str, indent: int, first: str | None = None) -> list[str]:
     space = " " * indent
     start = space if first is None else first
     return textwrap.wrap(
-        text, WIDTH, initial_indent=start, subsequent_indent=space, break_long_words=False, break_on_hyphens=False
+        text, columns(), initial_indent=start, subsequent_indent=space, break_long_words=False, break_on_hyphens=False
     ) or [start.rstrip()]
 
 

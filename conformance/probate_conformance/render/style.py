@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
+import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -11,7 +14,17 @@ from typing import Final, TextIO
 from probate_conformance.lockstep import Verdict
 
 WIDTH: Final = 100
-"""How many columns a report fills; the same everywhere, so that a report is."""
+"""How many columns a report fills: the same everywhere, so that a report is, but for a terminal that has fewer."""
+
+_NARROWEST: Final = 40
+
+
+def columns() -> int:
+    """Give how many columns there are for what is written to standard output."""
+    with contextlib.suppress(AttributeError, OSError, ValueError):  # it is closed, or no file, or no terminal
+        wide = os.get_terminal_size(sys.stdout.fileno()).columns
+        return max(_NARROWEST, min(WIDTH, wide)) if wide else WIDTH  # one without a size says 0
+    return WIDTH
 
 
 class Ink(Enum):

@@ -71,7 +71,7 @@ def render(run: Run, style: Style, *, verbose: bool = False) -> str:
 
 
 def _run(run: Run, style: Style, verbose: bool) -> Iterator[str]:
-    yield _header(run, style)
+    yield from _header(run, style)
     for report in run.reports:
         yield ""
         yield from _report(report, style, verbose)
@@ -79,10 +79,10 @@ def _run(run: Run, style: Style, verbose: bool) -> Iterator[str]:
     yield _end(run, style)
 
 
-def _header(run: Run, style: Style) -> str:
+def _header(run: Run, style: Style) -> Iterator[str]:
     header: Header = run.header
     parts = (f"probate {header.version}", header.started, f"{header.seconds:.1f} s", header.python, header.platform)
-    return style.ink(style.separator.join(parts), Ink.DIM)
+    yield from (style.ink(line, Ink.DIM) for line in wrapped(style.separator.join(parts), 0))
 
 
 def _report(report: Report, style: Style, verbose: bool) -> Iterator[str]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
+import os
+import struct
+import termios
 
 import pytest
 
 from probate_conformance.lockstep import Verdict
 from probate_conformance.printable import printable
 from probate_conformance.render.layout import table, wrapped
-from probate_conformance.render.style import Ink, Style, style_for
+from probate_conformance.render.style import Ink, Style, columns, style_for
 
 
 class Stream(io.StringIO):
@@ -83,3 +87,16 @@ def test_a_table() -> None:
 def test_printable() -> None:
     assert printable("a ✓") == "a ✓"
     assert printable("a\x1b[31m\n\u202e") == "a\\x1b[31m\\n\\u202e"
+
+
+def test_a_report_fits_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", io.StringIO())  # no terminal
+    assert columns() == 100
+    for wide, fits in ((80, 80), (200, 100), (10, 40), (0, 100)):
+        master, terminal = os.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, wide, 0, 0))
+        with open(terminal, "w") as stream, monkeypatch.context() as patch:
+            patch.setattr("sys.stdout", stream)
+            assert columns() == fits
+            assert max(map(len, wrapped("word " * 100, 4))) <= fits
+        os.close(master)
