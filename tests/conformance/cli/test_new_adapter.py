@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import runpy
 import shutil
 import stat
 import subprocess
@@ -12,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from probate_conformance import templates
 from probate_conformance.backends.install import find_node
 from probate_conformance.templates import TEMPLATES
 
@@ -73,6 +76,30 @@ def test_the_folder_holds_the_files_and_the_next_steps_are_told(here: Probate, t
     assert stat.S_IMODE((folder / "check").stat().st_mode) == 0o755
     assert f"  cd new/folder\n  probate doctor {template.command}\n  ./check --cases 20\n" in ran.out
     assert f"probate doctor {template.command}" in (folder / "README.md").read_text()
+
+
+def test_who_stops_waiting_for_the_toy_disturbs_nobody() -> None:
+    """As when a world is closed early: whoever waited is cancelled, and the agent ends or comes to rest later."""
+    toy = runpy.run_path(str(Path(templates.__file__).parent / "python" / "toy.py"))
+
+    async def answer(*_: object) -> str:
+        return "text"
+
+    async def stop_waiting() -> list[object]:
+        complaints: list[object] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+        runtime = toy["Runtime"](answer)
+        runtime.load_provider()
+        runtime.load_owner("o")
+        agent = await runtime.create("o", "a")
+        agent.send("hello")
+        agent.idle().cancel()  # while a prompt is queued
+        end = agent.dispose()
+        agent.idle().cancel()  # while it ends
+        await end
+        return [*complaints, agent._driver.exception()]
+
+    assert asyncio.run(stop_waiting()) == [None]
 
 
 def test_nothing_is_written_over(here: Probate, tmp_path: Path) -> None:

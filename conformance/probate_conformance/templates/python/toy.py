@@ -143,7 +143,7 @@ class Agent:
         """
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if self.status == "disposed" and self._driver is not None:
-            self._driver.add_done_callback(lambda _: waiter.set_result(None))
+            self._driver.add_done_callback(lambda _: _let_go(waiter))
         elif self.status == "running" or self._prompts:
             self._waiters.append(waiter)
         else:
@@ -219,7 +219,7 @@ class Agent:
 
     def _release(self) -> None:
         for waiter in self._waiters:
-            waiter.set_result(None)
+            _let_go(waiter)
         self._waiters.clear()
 
     def _log(self, record: str, **fields: Any) -> None:
@@ -229,6 +229,12 @@ class Agent:
     def _tell(self, name: str, **fields: Any) -> None:
         for listener in self._runtime.listeners:
             listener(name, self, fields)
+
+
+def _let_go(waiter: asyncio.Future[None]) -> None:
+    """Let go on who waits, unless they have stopped waiting: a future that was cancelled takes no result."""
+    if not waiter.done():
+        waiter.set_result(None)
 
 
 class Runtime:
