@@ -80,6 +80,8 @@ class Pair(_Part):
     first: str
     """What it was in the first report: name and version, edition and profile."""
     second: str
+    kits: tuple[str, str] | None = None
+    """The versions of the kit that judged then and now, if they are not the same: each may know other clauses."""
     same_traces: bool
     """Whether both ran the same traces; if not, what was not reached may be due to that."""
     unchanged: int
@@ -111,6 +113,8 @@ class Read(NamedTuple):
 
     setting: Setting
     clauses: dict[str, Verdict]
+    kit: str = ""
+    """The version of the kit that judged it."""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -145,7 +149,10 @@ def read(path: Path) -> list[Read]:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise UsageError(f"can't read the report: {reason}", where=where) from None
     found = ndjson.read(text, where=where)
-    return [Read(report.setting, {result.id: result.verdict for result in report.clauses}) for report in found.reports]
+    kit = found.header.version
+    return [
+        Read(report.setting, {result.id: result.verdict for result in report.clauses}, kit) for report in found.reports
+    ]
 
 
 def compare(first: Sequence[Read], second: Sequence[Read]) -> Comparison:
@@ -168,6 +175,7 @@ def _pair(first: Read, second: Read) -> Pair:
         backend=second.setting.backend,
         first=first.title,
         second=second.title,
+        kits=None if first.kit == second.kit else (first.kit, second.kit),
         same_traces=first.traces == second.traces,
         unchanged=len(names) - len(changes),
         changes=changes,

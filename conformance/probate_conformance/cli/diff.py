@@ -85,6 +85,9 @@ def _pair(pair: Pair, style: Style) -> Iterator[str]:
     yield style.ink(printable(pair.backend), Ink.BOLD)
     yield f"  {printable(pair.first)}"
     yield f"  {printable(pair.second)}"
+    if pair.kits is not None:
+        was, now = map(printable, pair.kits)
+        yield f"  judged by probate {was} and by probate {now}: what changed may be due to that"
     if not pair.same_traces:
         yield "  not the same traces: what was not reached in one may be due to that"
     order = list(Kind)

@@ -95,6 +95,18 @@ def test_lines_of_json(here: Probate) -> None:
     ]
 
 
+def test_reports_of_two_versions_are_told_as_such(here: Probate, tmp_path: Path) -> None:
+    now = here("check", "model", "--cases", 5, "--format", "ndjson").out
+    kit = json.loads(now.splitlines()[0])["version"]
+    (tmp_path / "now").write_text(now)
+    (tmp_path / "then").write_text(now.replace(f'"version":"{kit}"', '"version":"0.0.1"', 1))
+    told = f"  judged by probate 0.0.1 and by probate {kit}: what changed may be due to that\n"
+    assert told in here("diff", "then", "now").out
+    assert "judged by" not in here("diff", "now", "now").out
+    pair = json.loads(here("diff", "then", "now", "--format", "ndjson").out.splitlines()[0])
+    assert pair["kits"] == ["0.0.1", kit]
+
+
 def test_what_check_writes_to_standard_output_is_a_report_too(here: Probate, tmp_path: Path) -> None:
     (tmp_path / "one.ndjson").write_text(here("check", "model", "--cases", 5, "--format", "ndjson").out)
     assert here("diff", "one.ndjson", "one.ndjson").code == 0
