@@ -21,7 +21,7 @@ from probate_conformance.backends.model import ModelBackend
 from probate_conformance.codec import first_error
 from probate_conformance.errors import BackendBroke, Exit, ReportError, UsageError
 from probate_conformance.manifest import Manifest
-from probate_conformance.wire import FROM_KIT, Broke, Conversation, Hello, HelloReply, Reply
+from probate_conformance.wire import FROM_KIT, PROTOCOL, Broke, Conversation, Hello, HelloReply, Reply
 
 SERVED: Final[dict[str, Callable[[], Backend]]] = {"model": ModelBackend}
 """What can be served, by name."""
@@ -57,6 +57,10 @@ def _dialogue(manifest: Manifest, stdin: BinaryIO, stdout: BinaryIO) -> Conversa
         except ValidationError as error:
             place, fault = first_error(error)
             _write(stdout, Broke(reason=f"not a message of the kit: {place}: {fault}"))
+            continue
+        if isinstance(message, Hello) and message.protocol != PROTOCOL:
+            reason = f"asked for version {message.protocol} of the protocol, and this is version {PROTOCOL}"
+            _write(stdout, Broke(reason=reason))
             continue
         if isinstance(message, Hello):
             _write(stdout, HelloReply(manifest=manifest))

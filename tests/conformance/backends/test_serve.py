@@ -52,6 +52,13 @@ def test_what_is_no_message_is_refused_and_passed_over() -> None:
     assert isinstance(opened, Opened)
 
 
+def test_another_version_of_the_protocol_is_refused() -> None:
+    broke, hello = answers(line(Hello(protocol=9)), line(Hello()))
+    assert isinstance(broke, Broke)
+    assert broke.reason == "asked for version 9 of the protocol, and this is version 1"
+    assert isinstance(hello, HelloReply)
+
+
 def test_burst_without_a_world() -> None:
     broke, opened = answers(line(BURST), line(OPEN))
     assert isinstance(broke, Broke)
