@@ -12,12 +12,14 @@ from typing import Final
 from probate_conformance.backends.registry import make_backend
 from probate_conformance.cli.options import add_color, add_deadline, require_edition, require_profile
 from probate_conformance.cli.output import emit
-from probate_conformance.errors import Exit, TraceError
+from probate_conformance.errors import Exit, TraceError, unknown_name
 from probate_conformance.interrupts import Interrupt
 from probate_conformance.render import text
 from probate_conformance.render.style import style_for
+from probate_conformance.report import UNEXPLAINED
 from probate_conformance.running import replay
-from probate_conformance.trace import load
+from probate_conformance.trace import Trace, load
+from probate_model.clauses import CLAUSES
 
 NAME: Final = "replay"
 SUMMARY: Final = "run one case and tell its story"
@@ -54,6 +56,7 @@ def run(arguments: argparse.Namespace) -> Exit:
     trace = load(arguments.file)
     require_edition(trace.edition)
     require_profile(trace.profile, trace.edition, trace.flipped)
+    _require_clause(trace, arguments.file)
     name = arguments.backend or (trace.expected.backend if trace.expected else DEFAULT)
     backend = make_backend(name, deadline=arguments.deadline)
     interrupt = Interrupt()
@@ -62,6 +65,14 @@ def run(arguments: argparse.Namespace) -> Exit:
     style = style_for(sys.stdout, os.environ, no_color=arguments.no_color)
     emit(text.render_replay(replayed, style))
     return replayed.exit
+
+
+def _require_clause(trace: Trace, path: Path) -> None:
+    """See that what a case is expected to fail by is known: nobody could tell otherwise that it does not."""
+    clause = trace.expected.clause if trace.expected else UNEXPLAINED
+    if clause not in (*CLAUSES, UNEXPLAINED):
+        error = unknown_name("clause", clause, CLAUSES, also="`probate list --clauses` tells all")
+        raise TraceError(f"is expected to fail by the {error.what}", where=str(path), mend=error.mend)
 
 
 def _require_plain(path: Path) -> None:

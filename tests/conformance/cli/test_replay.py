@@ -175,3 +175,19 @@ def test_a_case_can_be_read_again_wherever_shrinking_stopped(tmp_path: Path) -> 
     reaction = read.items[1]
     assert isinstance(reaction, React)
     assert [getattr(action, "label", "-") for action in reaction.do] == ["r.0", "-"]
+
+
+def test_a_case_of_a_clause_that_there_is_not(here: Probate, tmp_path: Path) -> None:
+    def expecting(clause: str) -> Path:
+        file = tmp_path / "case.json"
+        expected = {"clause": clause, "backend": "model", "seen": "nothing more"}
+        file.write_bytes(trace(LOOK, expected=expected))
+        return file
+
+    ran = here("replay", expecting("CANCEL-99"))
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(
+        f"probate: {tmp_path / 'case.json'}: is expected to fail by the unknown clause 'CANCEL-99'\n  did you mean "
+    )
+    assert here("replay", expecting("CANCEL-02")).code == 0
+    assert here("replay", expecting("UNEXPLAINED")).code == 0
