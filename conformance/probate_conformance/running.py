@@ -95,7 +95,7 @@ class _Watched:
         return BackendBroke(
             f"answered `{command.message}` with something of type {type(reply).__name__}",
             where=self.name,
-            mend=f"give a {expected.__name__}",
+            mend=f"give {'an' if expected is Opened else 'a'} {expected.__name__}",
         )
 
 

@@ -59,7 +59,11 @@ class Table:
         for name in self.values:
             if name not in names:
                 close = difflib.get_close_matches(name, names, 1)
-                hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
+                hint = (
+                    f"did you mean {close[0]}?"
+                    if close
+                    else f"there {'are' if len(names) > 1 else 'is'} {', '.join(names)}"
+                )
                 raise self.wrong(name, f"is not known; {hint}")
 
     def text(self, name: str, default: str | None = None) -> str:

@@ -16,6 +16,7 @@ Making a backend starts nothing; that is done when it is entered.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import shlex
 import sys
@@ -127,6 +128,12 @@ def make_backend(name: str, *, deadline: float = DEADLINE) -> Backend:
     path = name.removeprefix(PYTHON)
     module, colon, factory = path.partition(":")
     if not (colon and module and factory):
+        if _is_module(path):
+            raise UsageError(
+                "is a module, and no backend by itself",
+                where=name,
+                mend=f"name what in it makes one, as in {path}:factory",
+            )
         mend = "or module:factory, cmd:COMMAND LINE; `probate list --backends` shows all"
         raise unknown_name("backend", name, [*BUILT_IN, *points], also=mend)
     return _called(name, _imported(name, module, factory))
@@ -166,10 +173,22 @@ def _announced(name: str, point: EntryPoint) -> Backend:
     return _called(name, factory)
 
 
-def _imported(name: str, module: str, factory: str) -> object:
+def _look_here() -> None:
+    """Let modules be found in the current directory too."""
     here = os.getcwd()
     if here not in sys.path:
         sys.path.append(here)
+
+
+def _is_module(name: str) -> bool:
+    """Tell whether a name is that of a module; one in a package is not looked for, as that would import the package."""
+    _look_here()
+    found = importlib.util.find_spec(name) if name.isidentifier() else None
+    return found is not None and found.origin is not None
+
+
+def _imported(name: str, module: str, factory: str) -> object:
+    _look_here()
     try:
         found: object = importlib.import_module(module)
     except ModuleNotFoundError as error:

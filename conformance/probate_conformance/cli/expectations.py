@@ -58,10 +58,10 @@ class Expectations:
         except tomllib.TOMLDecodeError as error:
             raise UsageError(f"not TOML: {error}", where=where) from None
         tables = whole.pop("expected", [])
-        if whole or not isinstance(tables, list):
-            raise UsageError(
-                f"has {', '.join(map(repr, whole)) or 'no list'} beside 'expected'", where=where, mend=_FORM
-            )
+        if whole:
+            raise UsageError(f"has {', '.join(map(repr, whole))} beside 'expected'", where=where, mend=_FORM)
+        if not isinstance(tables, list):
+            raise UsageError("has an 'expected' that is no list of entries", where=where, mend=_FORM)
         known = {*checked, *BUILT_IN, *announced()}
         entries: list[Expectation] = []
         for number, table in enumerate(tables, start=1):

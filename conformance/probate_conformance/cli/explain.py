@@ -6,11 +6,12 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from typing import Final
 
 from probate_conformance.cli.options import add_color
 from probate_conformance.cli.output import emit
-from probate_conformance.errors import Exit, unknown_name
+from probate_conformance.errors import MOST_LISTED, Exit, UsageError, unknown_name
 from probate_conformance.readings import only_where
 from probate_conformance.render.layout import table, wrapped
 from probate_conformance.render.style import Ink, Style, style_for
@@ -20,6 +21,7 @@ from probate_model.clauses import CLAUSES, Clause
 NAME: Final = "explain"
 SUMMARY: Final = "tell what a clause asks, why, where it comes from, and how it is observed"
 DESCRIPTION: Final = SUMMARY.capitalize() + "."
+_LIST: Final = "`probate list --clauses` tells all"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -31,11 +33,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Exit:
     """Explain the clause.
 
-    :raises UsageError: if there is none of this name
+    :raises UsageError: if there is none of this name, or several are meant
     """
     name: str = arguments.clause.upper()
+    several = [clause for clause in CLAUSES if fnmatchcase(clause, name) or clause.startswith(f"{name}-")]
+    if several and name not in CLAUSES:
+        raise UsageError(
+            f"{arguments.clause!r} stands for {len(several)} clauses, and one is explained at a time",
+            mend=f"name one of {', '.join(several)}" if len(several) <= MOST_LISTED else _LIST,
+        )
     if name not in CLAUSES:
-        raise unknown_name("clause", arguments.clause, CLAUSES, also="`probate list --clauses` tells all", near=name)
+        raise unknown_name("clause", arguments.clause, CLAUSES, also=_LIST, near=name)
     style = style_for(sys.stdout, os.environ, no_color=arguments.no_color)
     emit("".join(f"{line}\n" for line in _explained(CLAUSES[name], style)))
     return Exit.PASS

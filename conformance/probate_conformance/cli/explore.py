@@ -105,7 +105,7 @@ def _asked(arguments: argparse.Namespace) -> list[Bound | RoomBound]:
         names = list(ALL_BOUNDS)
     for name in names:
         if name not in ALL_BOUNDS:
-            raise unknown_name("bound", name, [*ALL_BOUNDS, "all"])
+            raise unknown_name("bound", name, [*ALL_BOUNDS, "all"], also="`probate explore --list` tells all")
     changes = {name: value for name in _ROOMS if (value := getattr(arguments, name)) is not None}
     for name in ("agents", "ids"):
         if not 1 <= changes.get(name, 1) <= 8:

@@ -136,7 +136,8 @@ def test_an_entry_is_for_its_backend(here: Probate, tmp_path: Path) -> None:
     [
         ("[[expected", "not TOML: "),
         ("known = 1", "has 'known' beside 'expected'"),
-        ("expected = 1", "has no list beside 'expected'"),
+        ("expected = 1", "has an 'expected' that is no list of entries\n  an entry is [[expected]] with clause"),
+        (entry("CALL-01").replace("[[expected]]", "[expected]"), "has an 'expected' that is no list of entries\n"),
         ("expected = [1]", "entry 1: is no table"),
         (entry("CALL-01") + "[[expected]]\nreason = 'x'", "entry 2: names no clause"),
         (entry("CALL-77"), "entry 1: unknown clause 'CALL-77'"),

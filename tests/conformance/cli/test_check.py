@@ -249,7 +249,7 @@ def test_what_a_backend_says_is_told_but_never_obeyed(here: Probate) -> None:
         ("Raising", f"{ODD}:Raising: raised out of `converse`: ZeroDivisionError: nobody expects this"),
         ("Closed", f"{ODD}:Closed: raised out of `__enter__`: ZeroDivisionError: closed today"),
         ("Sticky", f"{ODD}:Sticky: raised out of `__exit__`: ZeroDivisionError: stuck"),
-        ("Confused", f"{ODD}:Confused: answered `open` with something of type dict"),
+        ("Confused", f"{ODD}:Confused: answered `open` with something of type dict give an Opened"),
         ("Leaving", f"{ODD}:Leaving: came back from `converse` before the conversation was over"),
         ("Breaking", "breaking: ran out of luck"),
         ("no_manifest", f"{ODD}:no_manifest: has a manifest of type dict"),
@@ -303,6 +303,16 @@ def test_what_an_interrupt_left_out_is_named(probate: Probate) -> None:
         ("no_tools", "core", "interrupted"),
         *((child, name, "interrupted") for name in profiles_of(EDITIONS["2026-06"])),
     ]
+
+
+def test_a_module_without_its_factory_is_told_as_such(here: Probate, tmp_path: Path) -> None:
+    (tmp_path / "mybackend.py").write_text("raise RuntimeError('it is not imported for that')")
+    ran = here("check", "mybackend")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == (
+        "probate: mybackend: is a module, and no backend by itself\n"
+        "  name what in it makes one, as in mybackend:factory\n"
+    )
 
 
 def test_what_the_first_failure_left_out_is_named(here: Probate) -> None:

@@ -29,7 +29,7 @@ def test_a_limit_makes_it_undetermined(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_what_means_nothing_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["explore", "smalest"]) == Exit.USAGE
-    assert "smallest" in capsys.readouterr().err
+    assert capsys.readouterr().err.endswith("\n  did you mean 'smallest'? `probate explore --list` tells all\n")
     assert main(["explore", "--agents", "0"]) == Exit.USAGE
     assert "--agents 0 leaves nothing" in capsys.readouterr().err
 

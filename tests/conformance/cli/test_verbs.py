@@ -85,6 +85,18 @@ def test_the_help_of_a_program_with_exit_codes_of_its_own_tells_those(
     assert "a clause failed" not in out
 
 
+@pytest.mark.parametrize("name", ["FLUSH-*", "flush"])
+def test_to_explain_takes_one_clause(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    family = [clause for clause in CLAUSES if clause.startswith("FLUSH-")]
+    code, out, err = say(capsys, "explain", name)
+    assert (code, out) == (2, "")
+    assert err == (
+        f"probate: {name!r} stands for {len(family)} clauses, and one is explained at a time\n"
+        f"  name one of {', '.join(family)}\n"
+    )
+    assert say(capsys, "explain", "*")[2].endswith("\n  `probate list --clauses` tells all\n")
+
+
 def test_list_backends(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = say(capsys, "list", "--backends")
     assert "bad:pre-run-cancel-forgets-waiters" in out

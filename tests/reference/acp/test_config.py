@@ -118,7 +118,7 @@ def test_a_script(tmp_path: Path) -> None:
         ("model = 'echo'", "model must be a table; write [model]"),
         ("[model]", "model.kind is missing; choose one of echo, scripted, openai-compatible"),
         ("[model]\nkind = 'ecoh'", "model.kind cannot be 'ecoh'"),
-        ("[model]\nkind = 'echo'\nname = 'x'", "model.name is not known; there are kind"),
+        ("[model]\nkind = 'echo'\nname = 'x'", "model.name is not known; there is kind"),
         ("[model]\nkind = 'scripted'\nreplies = 7", "model.replies must be a list of tables"),
         ("[model]\nkind = 'scripted'\nreplies = [7]", "model.replies must be a list of tables"),
         (
