@@ -17,16 +17,13 @@ from probate_conformance.trace import EVENT_CLASSES
 from probate_model.alphabet.editions import EDITIONS
 from probate_model.alphabet.events import EVENT_KINDS, VETOABLE, Record, ScopeCleanup, Settled
 from probate_model.alphabet.gates import GateKind, fixed_outcomes
-from probate_model.alphabet.ops import Op, Resume
+from probate_model.alphabet.ops import Op
 from probate_model.alphabet.refusals import Refusal
 from probate_model.alphabet.subagents import ChildEvent
 from probate_model.clauses import CLAUSES, Clause
 
 PAGE: Final = "contract.md"
 """The page that has a row for each clause."""
-
-_OTHER_PROFILES: Final = (Resume, GateKind.LOAD, Refusal.NO_PERSISTENCE, Refusal.NOT_FOUND)
-"""What the alphabet has for other profiles than ``core``."""
 
 
 def table(*rows: Iterable[str]) -> Iterator[str]:
@@ -88,9 +85,8 @@ def ops() -> Iterator[str]:
     """Give the table of the ops."""
     rows = []
     for cls in get_args(Op):
-        if cls not in _OTHER_PROFILES:
-            takes = (f"`{field.name}`" for field in fields(cls) if field.name not in ("label", "item"))
-            rows.append((f"`{_default(cls, 'item')}`", ", ".join(takes), said_of(cls)))
+        takes = (f"`{field.name}`" for field in fields(cls) if field.name not in ("label", "item"))
+        rows.append((f"`{_default(cls, 'item')}`", ", ".join(takes), said_of(cls)))
     yield from table(("op", "takes", "what it does"), *rows)
 
 
@@ -116,18 +112,17 @@ def gates() -> Iterator[str]:
     said = members_of(GateKind)
     rows = []
     for kind in GateKind:
-        if kind not in _OTHER_PROFILES:
-            outcomes = [f"`{outcome}`" for outcome in fixed_outcomes(kind)]
-            if kind is GateKind.MODEL:
-                outcomes += ["`tools:K`", "`max-tokens+tools:K`"]
-            rows.append((f"`{kind}`", ", ".join(outcomes), said[kind.name]))
+        outcomes = [f"`{outcome}`" for outcome in fixed_outcomes(kind)]
+        if kind is GateKind.MODEL:
+            outcomes += ["`tools:K`", "`max-tokens+tools:K`"]
+        rows.append((f"`{kind}`", ", ".join(outcomes), said[kind.name]))
     yield from table(("gate", "outcomes (the first is the default)", "where it is"), *rows)
 
 
 def codes() -> Iterator[str]:
     """Give the table of the codes that a call raises."""
     said = members_of(Refusal)
-    rows = [(f"`{member}`", said[member.name]) for member in Refusal if member not in _OTHER_PROFILES]
+    rows = [(f"`{member}`", said[member.name]) for member in Refusal]
     yield from table(
         ("code", "what it promises"), *rows, ("`thrown:TAG`", "What a listener or a setup threw, as it is.")
     )

@@ -78,6 +78,21 @@ def test_every_configuration_is_understood(tmp_path: Path) -> None:
     assert [len(reply.reply.tool_calls) for reply in scripted.replies] == [1, 0]
 
 
+def test_every_page_can_be_come_by() -> None:
+    """Given the links of all pages, Then each leads somewhere, and each page is found from the first one."""
+    found, todo = set[Path](), [ROOT / "README.md"]
+    while todo:
+        page = todo.pop()
+        found.add(page)
+        if page.suffix == ".md":
+            links = {link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text())}
+            targets = {(page.parent / link).resolve() for link in links if link and "://" not in link}
+            assert [str(target) for target in targets if not target.exists()] == [], page
+            todo += [target for target in targets - found if target.is_file()]
+    pages = [page for suffix in ("md", "txt") for page in (ROOT / "docs").rglob(f"*.{suffix}")]
+    assert [page.name for page in pages if page not in found] == []
+
+
 @pytest.mark.parametrize("file", ["README.md", "docs/pytest.md"])
 def test_what_is_to_be_installed_is_a_package_of_an_extra(file: str) -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
