@@ -6,9 +6,9 @@ not claimed. It is never reported as passed.
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from probate_model.alphabet.editions import CHOICES, EDITIONS, VARIATIONS
 from probate_model.alphabet.events import EVENT_KINDS
@@ -117,3 +117,9 @@ class Manifest(BaseModel):
     unclaimed: Unclaimed = Unclaimed()
     notes: tuple[str, ...] = ()
     """What a reader of a report should know, such as a declared variation."""
+
+    @model_validator(mode="after")
+    def _check_create(self) -> Self:
+        if "create" in self.unclaimed.ops and "core" in self.profiles:
+            raise ValueError("'create' can't be unclaimed in profile 'core', since without it nothing can be asked")
+        return self

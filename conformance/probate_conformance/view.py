@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from probate_conformance.manifest import FIELDS, THROWN, Manifest, Unclaimed
+from probate_conformance.manifest import FEATURES, FIELDS, THROWN, Manifest, Unclaimed
 from probate_model.alphabet.editions import EDITION_2026_06, Edition
 from probate_model.alphabet.events import Event, Raised, Settled, Snapshot, Status
 from probate_model.alphabet.events import Returned as CallReturned
@@ -65,7 +65,10 @@ def claims(unclaimed: Unclaimed, clause: Clause) -> bool:
     """Tell whether a backend that leaves this unclaimed can be held to a clause."""
     if clause.seen and all(kind in unclaimed.events for kind in clause.seen):
         return False
-    if any(need in (*unclaimed.ops, *unclaimed.gates, *unclaimed.features) for need in clause.needs):
+    # A need of `signal` is of the feature: the event of that name is what a clause is seen by, if at all.
+    events = (kind for kind in unclaimed.events if kind not in FEATURES)
+    left_out = (*unclaimed.ops, *unclaimed.gates, *unclaimed.features, *events)
+    if any(need in left_out for need in clause.needs):
         return False
     if any(clause.id in FIELDS[field] for field in unclaimed.fields):
         return False

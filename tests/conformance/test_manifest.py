@@ -7,8 +7,11 @@ from dataclasses import fields
 import pytest
 from pydantic import ValidationError
 
+from probate_conformance.backends.model import ModelBackend
+from probate_conformance.checking import check
 from probate_conformance.generation import Palette, generate
 from probate_conformance.manifest import FEATURES, FIELDS, OP_NAMES, Manifest, Unclaimed
+from probate_conformance.plan import Plan as RunPlan
 from probate_conformance.trace import EVENT_CLASSES, MODELLED_PROFILES, ops_of
 from probate_conformance.view import claimed_clauses, view_of
 from probate_model.alphabet.editions import EDITIONS
@@ -64,6 +67,14 @@ def test_a_manifest_that_says_nothing_is_refused(field: str, value: object) -> N
     document: dict[str, object] = {"name": "m", "version": "1", "language": "c", field: value}
     with pytest.raises(ValidationError):
         Manifest.model_validate(document)
+
+
+def test_nothing_can_be_asked_of_who_creates_no_agents() -> None:
+    document = {"name": "m", "version": "1", "language": "c", "unclaimed": {"ops": ["create"]}}
+    with pytest.raises(ValidationError, match="'create' can't be unclaimed in profile 'core', since without it"):
+        Manifest.model_validate(document)
+    plug_ins = Manifest.model_validate({**document, "profiles": ["fibers"]})
+    assert plug_ins.unclaimed.ops == ("create",)
 
 
 def test_the_names_of_ops_are_those_of_the_alphabet() -> None:
@@ -153,6 +164,7 @@ def test_an_event_that_is_not_claimed_is_not_seen() -> None:
     claimed = claimed_clauses(manifest(events=("signal",)), "core")
     assert not claimed["CANCEL-05"]
     assert claimed["CANCEL-07"]
+    assert claimed["CREATE-04"]  # it needs the feature of that name
 
 
 def test_a_field_that_is_not_claimed_is_the_same_whatever_it_is() -> None:
@@ -175,6 +187,7 @@ def test_a_field_that_is_not_claimed_is_the_same_whatever_it_is() -> None:
         ({"gates": ("tool",)}, "TOOL-01"),
         ({"features": ("throw",)}, "PUBLISH-04"),
         ({"codes": ("id-exists",)}, "CREATE-12"),
+        ({"events": ("agent/status",)}, "FLUSH-03"),
     ],
 )
 def test_a_clause_that_needs_what_is_not_claimed_is_not_claimed(
@@ -183,6 +196,36 @@ def test_a_clause_that_needs_what_is_not_claimed_is_not_claimed(
     claimed = claimed_clauses(manifest(**unclaimed), "core")
     assert not claimed[clause]
     assert claimed["CREATE-01"]
+
+
+@pytest.mark.parametrize("edition", ["2026-06", "2026-08"])
+@pytest.mark.parametrize(
+    "unclaimed",
+    [
+        {"gates": ("model",)},
+        {"gates": ("tool",)},
+        {"events": ("agent/status",)},
+        {"events": ("session/created",)},
+        {"events": ("settled",)},
+        {"ops": ("dispose",)},
+        {"ops": ("send",)},
+        {"features": ("throw",)},
+    ],
+    ids=str,
+)
+def test_every_clause_that_is_claimed_can_be_reached(edition: str, unclaimed: dict[str, tuple[str, ...]]) -> None:
+    """Given a model that leaves something unclaimed, Then each other clause is demanded, by some trace or other."""
+    backend = ModelBackend()
+    backend.manifest = manifest(**unclaimed).model_copy(update={"edition": edition})
+    claimed = claimed_clauses(backend.manifest, "core", EDITIONS[edition])
+    missing = {clause for clause, is_claimed in claimed.items() if is_claimed}
+    for seed in range(15):
+        plan = RunPlan(seed=seed, cases=200, edition=edition)
+        checked = backend.converse(check(backend.manifest, plan, name="partial"))
+        missing -= checked.demanded.keys()
+        if not missing:
+            break
+    assert sorted(missing) == []
 
 
 def test_every_field_that_can_be_left_unclaimed_exists_and_names_clauses_that_do() -> None:

@@ -82,7 +82,7 @@ def test_a_clause_says_how_it_is_observed_and_what_it_needs(name: str) -> None:
     clause = CLAUSES[name]
     assert clause.seen
     assert set(clause.seen) <= {*EVENT_KINDS, "snapshot"}
-    assert set(clause.needs) <= {*OP_NAMES, *GateKind, *FEATURES}
+    assert set(clause.needs) <= {*OP_NAMES, *GateKind, *FEATURES, *EVENT_KINDS}
     assert all(map(is_code, clause.codes))
     assert clause.profile in MODELLED_PROFILES
     assert clause.choice is None or clause.choice in EDITION_2026_06.choices()

@@ -167,7 +167,7 @@ _clause(
     "S1 2; sheet C4",
     "settled",
     "scope/cleanup",
-    needs=("cleanup",),
+    needs=("cleanup", "settled"),
 )
 _clause(
     "CREATE-14",
@@ -206,7 +206,7 @@ _clause(
     "sheet C14, L9",
     "agent/created",
     "agent/disposed",
-    needs=("react", "throw"),
+    needs=("react", "throw", "session/created"),
 )
 _clause(
     "PUBLISH-05",
@@ -360,7 +360,7 @@ _clause(
     "settled",
     "log",
     choice="queue_events",
-    needs=("send", "react"),
+    needs=("send", "react", "log"),
     codes=("reentrant",),
     under=(QueueEvents.INBOX_RECORDS,),
 )
@@ -627,7 +627,7 @@ _clause(
     "Half a tool call must not be carried out.",
     "sheet B11",
     "log",
-    needs=("send",),
+    needs=("send", "model"),
 )
 _clause(
     "TURN-13",
@@ -685,7 +685,7 @@ _clause(
     "A call that is not logged can't be answered.",
     "sheet B.2",
     "log",
-    needs=("send", "tool"),
+    needs=("send", "model", "tool"),
 )
 _clause(
     "TOOL-02",
@@ -693,7 +693,7 @@ _clause(
     "A pending call without a result poisons the next request.",
     "sheet B31, M28",
     "log",
-    needs=("send", "tool"),
+    needs=("send", "model", "tool"),
 )
 _clause(
     "TOOL-03",
@@ -701,7 +701,7 @@ _clause(
     "Every call of an answer has a result.",
     "sheet A16, M28",
     "log",
-    needs=("send", "tool"),
+    needs=("send", "model", "tool"),
 )
 # Injection.
 _clause(
@@ -740,7 +740,7 @@ _clause(
     "Nothing may come between a call and its result.",
     "sheet A.2",
     "log",
-    needs=("inject",),
+    needs=("inject", "send", "model", "tool"),
     choice="queue_events",
     under=(QueueEvents.QUEUED,),
 )
@@ -782,7 +782,7 @@ _clause(
     "sheet B13, M31",
     "agent/status",
     "log",
-    needs=("send",),
+    needs=("send", "agent/status"),
     choice="closing_flush",
     under=(ClosingFlush.IN_TURN,),
 )
@@ -839,6 +839,7 @@ _clause(
     "A second caller that returns early acts on what is still there.",
     "S1 2; sheet L25, D3, M57",
     "settled",
+    needs=("dispose",),
 )
 _clause(
     "DISPOSE-02",
@@ -956,7 +957,7 @@ _clause(
     "agent/status",
     "signal",
     "agent/disposed",
-    needs=("unload_owner",),
+    needs=("unload_owner", "agent/status"),
 )
 _clause(
     "OWNER-03",

@@ -34,8 +34,8 @@ class Clause:
 
     ``source`` names the section of the seeds (S1 is the lifecycle note, S2 the one-id note) or of the fact sheet;
     ``seen`` names the kinds of event through which it is observed; ``choice`` names the edition choice that changes
-    it, if one does, and ``under`` how an edition has to choose for it to hold; ``needs`` names the ops, gates and
-    features without which it can't be demanded.
+    it, if one does, and ``under`` how an edition has to choose for it to hold; ``needs`` names the ops, gates,
+    features and kinds of event without which it can't be demanded.
     """
 
     id: str
