@@ -378,7 +378,7 @@ _clause(
 _clause(
     "CANCEL-01",
     "A cancel with something to stop is announced once, before anything is cleared or aborted.",
-    "Observers must see what is about to go. What an agent that was disposed has left in its inbox is something, too.",
+    "Observers must see what is about to go, such as what an agent that was disposed has left in its inbox.",
     "S1 1; sheet L6, M11",
     "agent/cancel-requested",
     needs=("cancel", "send"),
