@@ -119,7 +119,8 @@ class Manifest(BaseModel):
     """What a reader of a report should know, such as a declared variation."""
 
     @model_validator(mode="after")
-    def _check_create(self) -> Self:
-        if "create" in self.unclaimed.ops and "core" in self.profiles:
-            raise ValueError("'create' can't be unclaimed in profile 'core', since without it nothing can be asked")
+    def _check_first_op(self) -> Self:
+        for profile, op in (("core", "create"), ("fibers", "plug")):
+            if profile in self.profiles and op in self.unclaimed.ops:
+                raise ValueError(f"{op!r} can't be unclaimed in profile {profile!r}: without it nothing can be asked")
         return self

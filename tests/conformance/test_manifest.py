@@ -69,12 +69,12 @@ def test_a_manifest_that_says_nothing_is_refused(field: str, value: object) -> N
         Manifest.model_validate(document)
 
 
-def test_nothing_can_be_asked_of_who_creates_no_agents() -> None:
-    document = {"name": "m", "version": "1", "language": "c", "unclaimed": {"ops": ["create"]}}
-    with pytest.raises(ValidationError, match="'create' can't be unclaimed in profile 'core', since without it"):
-        Manifest.model_validate(document)
-    plug_ins = Manifest.model_validate({**document, "profiles": ["fibers"]})
-    assert plug_ins.unclaimed.ops == ("create",)
+@pytest.mark.parametrize(("op", "profile", "other"), [("create", "core", "fibers"), ("plug", "fibers", "core")])
+def test_what_all_else_begins_with_cannot_be_unclaimed(op: str, profile: str, other: str) -> None:
+    document = {"name": "m", "version": "1", "language": "c", "unclaimed": {"ops": [op]}}
+    with pytest.raises(ValidationError, match=f"'{op}' can't be unclaimed in profile '{profile}': without it nothing"):
+        Manifest.model_validate({**document, "profiles": [profile]})
+    assert Manifest.model_validate({**document, "profiles": [other]}).unclaimed.ops == (op,)
 
 
 def test_the_names_of_ops_are_those_of_the_alphabet() -> None:

@@ -168,7 +168,7 @@ _clause(
     "What an answer that nobody understands allows, nobody has allowed.",
     "sheet J.2 permission; J25",
     "log",
-    needs=("prompt", "permission"),
+    needs=("prompt", "model", "tool", "permission"),
 )
 
 # The end.
