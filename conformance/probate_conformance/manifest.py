@@ -120,7 +120,7 @@ class Manifest(BaseModel):
 
     @model_validator(mode="after")
     def _check_first_op(self) -> Self:
-        for profile, op in (("core", "create"), ("fibers", "plug")):
+        for profile, op in (("core", "create"), ("fibers", "plug"), ("bridge", "connect")):
             if profile in self.profiles and op in self.unclaimed.ops:
                 raise ValueError(f"{op!r} can't be unclaimed in profile {profile!r}: without it nothing can be asked")
         return self

@@ -69,7 +69,10 @@ def test_a_manifest_that_says_nothing_is_refused(field: str, value: object) -> N
         Manifest.model_validate(document)
 
 
-@pytest.mark.parametrize(("op", "profile", "other"), [("create", "core", "fibers"), ("plug", "fibers", "core")])
+@pytest.mark.parametrize(
+    ("op", "profile", "other"),
+    [("create", "core", "fibers"), ("plug", "fibers", "core"), ("connect", "bridge", "core")],
+)
 def test_what_all_else_begins_with_cannot_be_unclaimed(op: str, profile: str, other: str) -> None:
     document = {"name": "m", "version": "1", "language": "c", "unclaimed": {"ops": [op]}}
     with pytest.raises(ValidationError, match=f"'{op}' can't be unclaimed in profile '{profile}': without it nothing"):
