@@ -343,7 +343,9 @@ class Worlds:
                 # It is in the middle of a stretch: of somebody else's, or of its own, the rest of which is missing.
                 if subject_of(rest[0].event) == subject:
                     return Divergence(rest[0].demand.clause, Reason.DUE, event, events)
-                return Divergence(rest[0].demand.edge, Reason.TORN, event, events)
+                torn = rest[0].demand
+                clause = torn.clause if isinstance(rest[0].event, Settled) else torn.edge
+                return Divergence(clause, Reason.TORN, event, events)
         if isinstance(event, Settled):
             for rest, later in ahead:
                 for expected in (*rest, *later):
