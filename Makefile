@@ -135,6 +135,7 @@ COMPILED := build/compiled
 compiled: $(COMPILED)/.made ## Compile the model into build/compiled, for long checks (needs a C compiler)
 
 $(COMPILED)/.made: $(DEV) model/compile.py $(shell find model/probate_model -name '*.py')
+	@echo "compiling the model into $(COMPILED), which takes a minute"
 	@$(BIN)/python model/compile.py $(COMPILED)
 	@touch $@
 
