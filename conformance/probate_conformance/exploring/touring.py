@@ -10,13 +10,17 @@ with its length and no faster: from the state that is farthest away and has a tr
 shortest ways, on from there by transitions that are left as long as there are any, and then anew from the start. Each
 walk is a trace like any other, so it is replayed, confirmed, shrunk and told as any other.
 
+Not every backend has everything. So what can be driven without what is most often left unclaimed is planned first, in
+walks of its own: a walk that needs what a backend does not claim is not taken at all.
+
 Most walks begin like another one, since all come from the start. They are put in order, so that each comes next to the
 one that it has most in common with, and what the model makes of that need not be found out twice (see ``runner``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, TypeAlias
 
@@ -34,14 +38,14 @@ from probate_conformance.exploring.bounds import (
     Bound,
 )
 from probate_conformance.exploring.casting import Begun, cast_bursts
-from probate_conformance.exploring.menu import for_agent, for_nobody, room
+from probate_conformance.exploring.menu import Replacing, for_agent, for_nobody, room
 from probate_conformance.exploring.normal import normal
 from probate_conformance.exploring.walking import Choice, Position, start, take
 from probate_conformance.trace import Trace
 from probate_model.alphabet.gates import GateKind, Temper, tool_count
-from probate_model.alphabet.items import Hold, Open, React, Release, Settle
+from probate_model.alphabet.items import BurstItem, Hold, Item, Open, React, Release, Settle
 from probate_model.alphabet.ops import ByAgent, Create, CreationSignal, Setup
-from probate_model.machine import enabled, settle
+from probate_model.machine import Step, enabled, settle
 
 Burst: TypeAlias = tuple[Begun, ...]
 Place: TypeAlias = tuple[int, int]
@@ -140,14 +144,15 @@ def tour(name: str) -> Tour:
     for transitions in found:
         first.append(first[-1] + len(transitions))
     walks = []
-    for way in sorted(_plan(found)):
+    for way in sorted(_planned(found)):
         trace = cast_bursts(found[source][place].burst for source, place in way)
-        walks.append(Walk(trace, tuple(first[source] + place for source, place in way), frozenset(_needs(trace))))
+        numbers = tuple(first[source] + place for source, place in way)
+        walks.append(Walk(trace, numbers, frozenset(_needs(trace.items))))
     return Tour(bound, burst, len(found), first[-1], tuple(walks))
 
 
-def _needs(trace: Trace) -> Iterator[str]:
-    for item in trace.items:
+def _needs(items: Iterable[Item]) -> Iterator[str]:
+    for item in items:
         match item:
             case React():
                 yield from ("react", item.on.event)
@@ -173,12 +178,44 @@ def _needs(trace: Trace) -> Iterator[str]:
                 yield item.item
 
 
-def _plan(found: Sequence[Sequence[Transition]]) -> Iterator[list[Place]]:
-    """Give walks as transitions: the state, and the place of the transition among those of the state."""
-    left = [dict.fromkeys(range(len(transitions))) for transitions in found]
+Within: TypeAlias = Sequence[Mapping[int, Transition]]
+"""The transitions that may be taken from each state, by their place."""
+
+_SPARED: Final = (
+    frozenset({GateKind.TOOL, GateKind.FLUSH}),
+    frozenset({GateKind.TOOL}),
+    frozenset({GateKind.FLUSH}),
+    frozenset[GateKind](),
+)
+"""What walks do without, one after the other."""
+
+
+def _planned(found: Sequence[Sequence[Transition]]) -> Iterator[list[Place]]:
+    """Give walks that take every transition: the state, and the place of the transition among those of the state."""
+    needs = [[frozenset(_needs(_items(transition.burst))) for transition in transitions] for transitions in found]
+    taken: set[Place] = set()
+    for spared in _SPARED:
+        within = [
+            {place: transition for place, transition in enumerate(transitions) if not needs[state][place] & spared}
+            for state, transitions in enumerate(found)
+        ]
+        left = [{place: None for place in places if (state, place) not in taken} for state, places in enumerate(within)]
+        for walk in _plan(within, left):
+            taken.update(walk)
+            yield walk
+
+
+def _items(burst: Burst) -> Iterator[BurstItem]:
+    for choice, _, _ in burst:
+        assert not isinstance(choice, Step | Settle)
+        yield choice.create if isinstance(choice, Replacing) else choice
+
+
+def _plan(found: Within, left: list[dict[int, None]]) -> Iterator[list[Place]]:
+    """Give walks that take every transition that is left, as far as one can come."""
     ways = _ways(found)
     for state in reversed(range(len(found))):
-        while left[state]:
+        while left[state] and (not state or state in ways):
             walk: list[Place] = []
             for place in _way(ways, state):
                 _stay(found, left, place[0], walk)
@@ -197,30 +234,33 @@ def _plan(found: Sequence[Sequence[Transition]]) -> Iterator[list[Place]]:
             yield walk
 
 
-def _stay(found: Sequence[Sequence[Transition]], left: list[dict[int, None]], at: int, walk: list[Place]) -> None:
+def _stay(found: Within, left: list[dict[int, None]], at: int, walk: list[Place]) -> None:
     """Take the transitions that are left and lead to where they came from."""
     for place in [place for place in left[at] if found[at][place].target == at]:
         walk.append((at, place))
         del left[at][place]
 
 
-def _ahead(found: Sequence[Sequence[Transition]], left: list[dict[int, None]], at: int) -> list[Place]:
+def _ahead(found: Within, left: list[dict[int, None]], at: int) -> list[Place]:
     """Give the next transition that is left, one that leads to more of them if there is one, and the way there."""
     if left[at]:
         return [(at, next((place for place in left[at] if left[found[at][place].target]), next(iter(left[at]))))]
-    for place, transition in enumerate(found[at]):
+    for place, transition in found[at].items():
         if left[transition.target]:
             return [(at, place)]
     return []
 
 
-def _ways(found: Sequence[Sequence[Transition]]) -> dict[int, Place]:
-    """Give for each state but the first the transition by which it was found."""
+def _ways(found: Within) -> dict[int, Place]:
+    """Give for each state but the first that can be reached the last transition of the shortest way there."""
     ways: dict[int, Place] = {}
-    for source, transitions in enumerate(found):
-        for place, transition in enumerate(transitions):
+    ahead = deque([0])
+    while ahead:
+        source = ahead.popleft()
+        for place, transition in found[source].items():
             if transition.target and transition.target not in ways:
                 ways[transition.target] = source, place
+                ahead.append(transition.target)
     return ways
 
 

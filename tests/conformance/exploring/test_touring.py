@@ -11,14 +11,14 @@ from probate_conformance.backends.registry import make_backend
 from probate_conformance.checking import check
 from probate_conformance.exploring import touring
 from probate_conformance.exploring.bounds import CANCEL, VETO
-from probate_conformance.exploring.touring import TOURS, Tour, graph, tour
+from probate_conformance.exploring.touring import TOURS, Tour, Transition, graph, tour
 from probate_conformance.generation import Palette
 from probate_conformance.manifest import Manifest, Unclaimed
 from probate_conformance.plan import Plan
 from probate_conformance.tally import Checked
 from probate_conformance.trace import dangling, faults
 from probate_model.alphabet.gates import tool_count
-from probate_model.alphabet.items import Release, Settle
+from probate_model.alphabet.items import Hold, Open, Release, Settle
 
 # Many runs through what other tests cover as well; tracing them would take more than twice as long.
 pytestmark = pytest.mark.no_cover
@@ -103,6 +103,27 @@ def test_who_has_no_tools_is_asked_for_none() -> None:
     }
     assert asked
     assert not any(map(tool_count, asked))
+
+
+@pytest.mark.parametrize("gates", [("tool",), ("flush",), ("tool", "flush")])
+def test_what_can_be_driven_without_a_gate_is(gates: tuple[str, ...]) -> None:
+    planned = tour("brief")
+    found = graph(*TOURS["brief"])
+
+    def without(transition: Transition) -> bool:
+        items = [begun.choice for begun in transition.burst]
+        spoken = {item.gate.kind for item in items if isinstance(item, Hold | Open | Release)}
+        tools = any(isinstance(item, Release) and tool_count(item.outcome) for item in items)
+        return not spoken & set(gates) and not (tools and "tool" in gates)
+
+    reached, ahead = {0}, [0]
+    while ahead:
+        for transition in found[ahead.pop()]:
+            if without(transition) and transition.target not in reached:
+                reached.add(transition.target)
+                ahead.append(transition.target)
+    able = sum(without(transition) for state in reached for transition in found[state])
+    assert planned.within(Palette.of(Unclaimed(gates=gates)).words) == able < planned.transitions
 
 
 def test_a_defect_is_found_on_a_walk() -> None:
