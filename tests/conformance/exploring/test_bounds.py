@@ -71,13 +71,17 @@ def test_every_bound_is_pinned() -> None:
     assert set(WHOLE) == set(ALL_BOUNDS)
 
 
-MISSED: Final = {
+MISSED: Final[dict[str, tuple[list[str], list[str]]]] = {
+    "core": ([], ["PUBLISH-04", "INBOX-04"]),
     "subagents": (
         ["run cancelled before its child has a turn", "fork of a parent that is in a turn"],
         ["INSIDE-03", "INSIDE-04", "INSIDE-05", "INSIDE-06", "DELEGATE-01"],
-    )
+    ),
 }
-"""The goals and clauses of what no bound has: runs whose children are agents, and the tool that delegates."""
+"""The goals and clauses of what no bound has: runs whose children are agents, and the tool that delegates.
+
+Since a clause is demanded only by what its sentence speaks of, two of the core are beyond the bounds as well.
+"""
 
 
 @pytest.mark.slow
