@@ -22,6 +22,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from mypyc.build import mypycify
@@ -29,6 +30,8 @@ from setuptools import setup  # type: ignore[import-untyped] # it carries no typ
 
 SOURCE: Final = Path(__file__).resolve().parent / "probate_model"
 LEFT: Final = ("alphabet", "clauses")
+_SHARED: Final = "*__mypyc.*"
+"""What the modules have in common, beside the package."""
 
 
 def compile_into(folder: Path) -> None:
@@ -36,21 +39,33 @@ def compile_into(folder: Path) -> None:
 
     :raises SystemExit: if a compiler refuses it; what it says is on stderr
     """
-    shutil.rmtree(folder / SOURCE.name, ignore_errors=True)
-    shutil.copytree(SOURCE, folder / SOURCE.name, ignore=shutil.ignore_patterns("__pycache__"))
-    with contextlib.chdir(folder):
-        package = Path(SOURCE.name)
-        modules = sorted(str(path) for path in package.rglob("*.py") if path.parts[1] not in LEFT)
-        # One file of C for each module, and few optimisations: anything else takes minutes, and gains nothing.
-        with contextlib.redirect_stdout(io.StringIO()) as said:
-            try:
-                extensions = mypycify(
-                    ["--config-file=", *modules], opt_level="1", debug_level="0", multi_file=True, target_dir="build"
-                )
-            except SystemExit:
-                sys.exit(said.getvalue())
-        setup(name="probate-model", ext_modules=extensions, script_args=["--quiet", "build_ext", "--inplace"])
-    shutil.rmtree(folder / "build")
+    with TemporaryDirectory() as temporary:
+        made = Path(temporary)
+        shutil.copytree(SOURCE, made / SOURCE.name, ignore=shutil.ignore_patterns("__pycache__"))
+        with contextlib.chdir(made):
+            _compile()
+        # Only what an earlier run has left is taken away: the folder is somebody's.
+        shutil.rmtree(folder / SOURCE.name, ignore_errors=True)
+        for old in folder.glob(_SHARED):
+            old.unlink()
+        folder.mkdir(parents=True, exist_ok=True)
+        for one in (made / SOURCE.name, *made.glob(_SHARED)):
+            shutil.move(one, folder)
+
+
+def _compile() -> None:
+    """Compile the copy in the current directory."""
+    package = Path(SOURCE.name)
+    modules = sorted(str(path) for path in package.rglob("*.py") if path.parts[1] not in LEFT)
+    # One file of C for each module, and few optimisations: anything else takes minutes, and gains nothing.
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        try:
+            extensions = mypycify(
+                ["--config-file=", *modules], opt_level="1", debug_level="0", multi_file=True, target_dir="build"
+            )
+        except SystemExit:
+            sys.exit(said.getvalue())
+    setup(name="probate-model", ext_modules=extensions, script_args=["--quiet", "build_ext", "--inplace"])
 
 
 if __name__ == "__main__":
