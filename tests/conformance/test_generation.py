@@ -11,7 +11,8 @@ from itertools import pairwise
 
 import pytest
 
-from probate_conformance.generation import generate
+from probate_conformance.generation import Palette, generate
+from probate_conformance.manifest import FEATURES, OP_NAMES, Unclaimed
 from probate_conformance.trace import MODELLED_PROFILES, dangling, dump, faults
 from probate_model.alphabet.items import Hold, Plan, React, Release, Settle
 from probate_model.rehearsal import rehearse
@@ -129,3 +130,17 @@ def test_everything_of_the_core_alphabet_is_generated() -> None:
     for kind, known in outcomes.items():
         for outcome in known:
             assert seen[f"{kind} {outcome}"], (kind, outcome)
+
+
+@pytest.mark.parametrize("left", [(), ("look",), ("dispose", "look")])
+def test_a_backend_that_claims_next_to_nothing_has_traces(left: tuple[str, ...]) -> None:
+    """Given a manifest as whoever begins an adapter writes it, Then each of its traces is made of what is left."""
+    unclaimed = Unclaimed(
+        ops=tuple(name for name in OP_NAMES if name not in ("create", *left)),
+        gates=("setup", "prepare", "model", "tool", "flush", "cleanup", "load"),
+        features=FEATURES,
+    )
+    for number in range(20):
+        trace = generate(1, number, Palette.of(unclaimed))
+        assert {item.item for item in trace.items} <= {"create", "settle", *left}
+        assert len(trace.items) >= 20

@@ -363,17 +363,18 @@ class Writer:
             offers.append(("load_provider", 8, lambda: LoadProvider(self._label("l"))))
         offers.append(("look", 2, self._look))
         kinds = [(weight, make) for op, weight, make in offers if op in ops]
-        if palette.gates:
+        gates = any(kind in palette.gates for _, kind in self.gates)
+        if gates:
             kinds.append((9 if taking else 5, self._hold))
         if waiting:
             kinds.append((12, lambda: self._release(waiting)))
         if held:
             kinds.append((2, lambda: Open(self.random.choose(held))))
-        if palette.gates:
+        if gates:
             kinds.append((10 if taking else 3, self._plan))
         if cast.live and "react" in palette.features:
             kinds.append((8, self._react))
-        return kinds
+        return kinds or [(1, self._create)]  # what is claimed of the least
 
     def _owner_names(self) -> tuple[OwnerName, ...]:
         """Give the owners that an agent can be created by."""
