@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Protocol, Self, TypeVar, runtime_checkable
 
+from probate_conformance.errors import BackendBroke
 from probate_conformance.manifest import Manifest
-from probate_conformance.wire import Conversation
+from probate_conformance.wire import Command, Conversation, Reply
 
 T = TypeVar("T")
 
@@ -42,3 +44,19 @@ class Backend(Protocol):
     ) -> None:
         """End it."""
         ...
+
+
+async def converse_in_loop(conversation: Conversation[T], answer: Callable[[Command], Awaitable[Reply]]) -> T:
+    """Carry out a conversation from inside of an event loop: have every command answered, and send the reply."""
+    try:
+        command = next(conversation)
+        while True:
+            try:
+                reply = await answer(command)
+            except BackendBroke as broke:
+                command = conversation.throw(broke)
+            else:
+                command = conversation.send(reply)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result

@@ -14,6 +14,7 @@ from typing import Final, Literal, Self, TypeVar
 from anyio import CancelScope, create_task_group
 from anyio.abc import TaskGroup
 
+from probate_conformance.backends.base import converse_in_loop
 from probate_conformance.backends.reference.bridge import BridgeSubject
 from probate_conformance.backends.reference.fibers import FiberSubject
 from probate_conformance.backends.reference.puppets import ProcessSubject
@@ -118,19 +119,9 @@ class _Conversing:
         self._world: _World | None = None
 
     async def converse(self, conversation: Conversation[T]) -> T:
-        try:
-            command = next(conversation)
-            while True:
-                try:
-                    reply = await self._answer(command)
-                except BackendBroke as broke:
-                    command = conversation.throw(broke)
-                else:
-                    command = conversation.send(reply)
-        except StopIteration as stop:
-            await self._close()
-            result: T = stop.value
-            return result
+        result = await converse_in_loop(conversation, self._answer)
+        await self._close()
+        return result
 
     async def _answer(self, command: Command) -> Reply:
         match command:

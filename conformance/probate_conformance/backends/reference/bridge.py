@@ -24,7 +24,7 @@ from anyio import EndOfStream
 from anyio.abc import TaskGroup
 
 import probate_reference as reference
-from probate_conformance.backends.reference.gates import Visit
+from probate_conformance.backends.gates import Visit
 from probate_conformance.backends.reference.pipe import Pipe
 from probate_conformance.backends.reference.sessions import SessionsSubject
 from probate_conformance.backends.reference.subject import ignore

@@ -18,7 +18,7 @@ from anyio import BrokenResourceError, ClosedResourceError
 from anyio.abc import ByteReceiveStream, ByteSendStream
 from anyio.lowlevel import checkpoint
 
-from probate_conformance.backends.reference.gates import Gates
+from probate_conformance.backends.gates import Gates
 from probate_conformance.backends.reference.pipe import Pipe
 from probate_model.alphabet.events import Raised, Returned, Settlement
 from probate_model.alphabet.gates import (
@@ -204,8 +204,8 @@ class Program(ABC):
             self._settle(label, Returned(NOT_SELECTED))
 
     async def _reply(self, id: object, gate: GateKind, method: str) -> None:
-        signal = self._cancel if gate is GateKind.ANSWER else None
-        outcome = await self._gates.arrive(gate, self.label, signal) or CANCELLED
+        subscribe = self._cancel.subscribe if gate is GateKind.ANSWER else None
+        outcome = await self._gates.arrive(gate, self.label, subscribe) or CANCELLED
         if self.gone:
             return
         if gate is GateKind.ANSWER:
@@ -225,7 +225,7 @@ class Program(ABC):
                 self.go()
 
     async def _take_leave(self) -> None:
-        await self._gates.arrive(GateKind.LEAVE, self.label, self._term)
+        await self._gates.arrive(GateKind.LEAVE, self.label, self._term.subscribe)
         self.go()
 
     def go(self) -> None:

@@ -15,7 +15,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 import probate_reference as reference
-from probate_conformance.backends.reference.gates import Gates
+from probate_conformance.backends.gates import Gates
 from probate_conformance.backends.reference.translation import Thrown, cause_of, code_of, event_of
 from probate_model.alphabet.events import (
     AgentEvent,
@@ -438,14 +438,14 @@ class Subject:
         fail_on(FAIL, outcome, "flush")
 
     async def _prepare(self, request: reference.ModelRequest, signal: reference.Signal) -> None:
-        outcome = await self.gates.arrive(GateKind.PREPARE, self._labels[request.agent], signal)
+        outcome = await self.gates.arrive(GateKind.PREPARE, self._labels[request.agent], signal.subscribe)
         fail_on(THROW, outcome, "prepare")
 
     async def _model(self, request: reference.ModelRequest, signal: reference.Signal) -> reference.Reply:
         label = self._labels[request.agent]
         self._answers[label] = answer = self._answers.get(label, 0) + 1
         heard = self._heard(request.agent, request.turn)
-        outcome = await self.gates.arrive(GateKind.MODEL, label, signal, heard)
+        outcome = await self.gates.arrive(GateKind.MODEL, label, signal.subscribe, heard)
         if outcome is None:
             return reference.Reply()
         fail_on(ERROR, outcome, "model")
@@ -457,8 +457,9 @@ class Subject:
 
     async def _tool(self, _: Mapping[str, object], context: reference.ToolContext) -> str:
         assert context.agent is not None
-        heard = self._heard(context.agent, context.turn)
-        outcome = await self.gates.arrive(GateKind.TOOL, self._labels[context.agent], context.signal, heard)
+        assert context.signal is not None
+        label, heard = self._labels[context.agent], self._heard(context.agent, context.turn)
+        outcome = await self.gates.arrive(GateKind.TOOL, label, context.signal.subscribe, heard)
         if outcome is None:
             raise Thrown(Tag("aborted"))
         fail_on(ERROR, outcome, "tool")

@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from anyio import Event
 
 from probate_model.alphabet.gates import Gate, GateKind, GateOutcome, Temper, default_outcome
 from probate_model.alphabet.items import GateItem, Hold, Open, Plan, Release
 from probate_model.alphabet.names import Label
-from probate_reference import AbortCause, Signal
+
+C = TypeVar("C")
+"""What the signals of a runtime carry when they fire."""
 
 
 @dataclass(slots=True, eq=False)
@@ -115,12 +118,13 @@ class Gates:
         self,
         kind: GateKind,
         label: Label,
-        signal: Signal | None = None,
-        heard: Callable[[AbortCause], None] | None = None,
+        subscribe: Callable[[Callable[[C], None]], Callable[[], object]] | None = None,
+        heard: Callable[[C], None] | None = None,
     ) -> GateOutcome | None:
         """Wait if the gate is held, and give the outcome to go on with.
 
-        :param signal: the turn's signal, for bodies that can hear one
+        :param subscribe: for bodies that can hear their turn's signal: has a function called, with what the signal
+            carries, inside its firing, and gives what takes that back
         :param heard: called inside the firing of the signal while the body is in flight
         :return: the outcome; none if the body stopped waiting because it honours the signal
         """
@@ -132,14 +136,14 @@ class Gates:
         arrival = _Arrival(desk.temper)
         desk.waiting.append(arrival)
 
-        def fired(cause: AbortCause) -> None:
+        def fired(cause: C) -> None:
             if arrival in desk.waiting and arrival.temper is Temper.HONOURS:
                 desk.waiting.remove(arrival)
                 arrival.release(None)
             if heard is not None:
                 heard(cause)
 
-        unsubscribe = signal.subscribe(fired) if signal is not None else None
+        unsubscribe = None if subscribe is None else subscribe(fired)
         try:
             await arrival.event.wait()
         finally:
