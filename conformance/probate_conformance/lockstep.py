@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from operator import attrgetter
 from typing import Final, NamedTuple, Protocol
 
 from probate_conformance.errors import BackendBroke, BackendSilent
@@ -24,7 +25,7 @@ from probate_conformance.wire import Burst, Close, Command, Open, Quiet, Reply
 from probate_model.alphabet.editions import CHOICES, EDITION_2026_06
 from probate_model.alphabet.events import Event, Settled, Snapshot
 from probate_model.alphabet.items import BurstItem
-from probate_model.clauses import AT_REST, CLAUSES, SETTLES_ONCE
+from probate_model.clauses import AT_REST, CLAUSES, SETTLES_ONCE, Demand
 from probate_model.following import follow
 from probate_model.machine import bind
 from probate_model.registry import snapshot
@@ -39,6 +40,9 @@ _TELLING: Final = {
     if clause.under and clause.id != "IDLE-04"
 }
 """The clauses whose events tell how a choice is made. That a waiter returns when its agent ends tells nothing."""
+_EVENT: Final = attrgetter("event")
+_DEMAND: Final = attrgetter("demand")
+_CLAUSE: Final = attrgetter("clause")
 
 
 class Verdict(StrEnum):
@@ -196,7 +200,7 @@ def _advance(worlds: Worlds, rehearsal: Rehearsal, exchange: Exchange, result: E
     view = worlds.view
     shown = worlds.show(rehearsal.expected)
     look = view.snapshot
-    canonical = [entry.event for entry in shown] == list(exchange.events)
+    canonical = tuple(map(_EVENT, shown)) == exchange.events
     if (
         not exchange.never_quiet
         and (canonical or (view is EVERYTHING and rehearsal.allows(exchange.events)))
@@ -266,18 +270,16 @@ def _count(result: Examined, exchange: Exchange, expected: Sequence[Expected], s
 def _counted(result: Examined) -> None:
     """Count what was noted: each demand once, however often it was met, since a demand speaks for many clauses."""
     demanded = result.demanded
-    demands = {id(entry.demand): entry.demand for entry in result.held}
-    for name, times in Counter([id(entry.demand) for entry in result.held]).items():
-        demand = demands[name]
+    met: Counter[Demand] = Counter(map(_DEMAND, result.held))
+    for demand, times in met.items():
         for clause in demand.clauses:
-            demanded[clause] = demanded.get(clause, 0) + times
+            demanded[clause] += times
         if demand.clause in _TELLING:
             result.shown |= _TELLING[demand.clause]
-    settled = [type(entry.event) for entry in result.held].count(Settled)
+    settled = [*map(type, map(_EVENT, result.held))].count(Settled)
     if settled:
         demanded[SETTLES_ONCE] += settled
-    for silence in result.silent:
-        demanded[silence.clause] = demanded.get(silence.clause, 0) + 1
+    demanded.update(map(_CLAUSE, result.silent))
     result.marks.update(result.reached)
     for noted in (result.held, result.silent, result.reached):
         noted.clear()

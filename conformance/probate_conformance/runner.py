@@ -14,7 +14,7 @@ from typing import Final
 
 from probate_conformance.drift import Reading
 from probate_conformance.exploring.touring import Walk
-from probate_conformance.lockstep import Drift, Examined, Verdict, examine
+from probate_conformance.lockstep import Drift, Examined, Exchange, Verdict, examine
 from probate_conformance.manifest import Manifest
 from probate_conformance.plan import Plan
 from probate_conformance.shrinking import shrunk, with_expectation, without_dangling
@@ -23,7 +23,6 @@ from probate_conformance.trace import Trace
 from probate_conformance.view import view_of
 from probate_conformance.wire import Command, Reply
 from probate_model.alphabet.events import Raised, Settled
-from probate_model.alphabet.items import BurstItem
 from probate_model.alphabet.names import Label
 from probate_model.alphabet.ops import UnloadProvider
 from probate_model.rehearsal import Rehearsal
@@ -217,7 +216,7 @@ def marks(examined: Examined) -> Counter[str]:
     """
     counted = Counter(examined.marks)
     exchanges = examined.exchanges
-    written = [exchange for exchange in exchanges if not (_is_last(exchange.sent) or _is_last(exchange.void))]
+    written = exchanges[:-1] if exchanges and _is_epilogue(exchanges[-1]) else exchanges
     for name, times in Counter([item.item for exchange in written for item in exchange.sent]).items():
         counted[f"op:{name}"] += times
     for name, times in Counter([item.item for exchange in written for item in exchange.void]).items():
@@ -229,9 +228,10 @@ def marks(examined: Examined) -> Counter[str]:
     return counted
 
 
-def _is_last(items: tuple[BurstItem, ...]) -> bool:
-    """Tell whether these are items of the epilogue, which ends with the unload of the provider."""
-    return bool(items) and isinstance(items[-1], UnloadProvider) and items[-1].label == _LAST
+def _is_epilogue(exchange: Exchange) -> bool:
+    """Tell whether these are the items of the epilogue, which ends with the unload of the provider."""
+    last = (items[-1] for items in (exchange.sent, exchange.void) if items)
+    return any(isinstance(item, UnloadProvider) and item.label == _LAST for item in last)
 
 
 def _told(examined: Examined) -> tuple[object, ...]:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Final, Literal, Self, get_args
+from typing import Annotated, Final, Literal, Self, cast, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -201,18 +201,11 @@ class Trace(BaseModel):
 
     def bursts(self) -> list[tuple[BurstItem, ...]]:
         """Give the items between settles, and the epilogue as the last burst."""
-        bursts: list[tuple[BurstItem, ...]] = []
-        burst: list[BurstItem] = []
-        for item in self.items:
-            if isinstance(item, Settle):
-                if burst:
-                    bursts.append(tuple(burst))
-                burst = []
-            else:
-                burst.append(item)
-        if burst:
-            bursts.append(tuple(burst))
-        return [*bursts, self.epilogue()]
+        items = self.items
+        settles = [place for place, item in enumerate(items) if isinstance(item, Settle)]
+        begins = [0, *(place + 1 for place in settles)]
+        bursts = [items[begin:end] for begin, end in zip(begins, [*settles, len(items)], strict=True) if begin < end]
+        return [*cast(list[tuple[BurstItem, ...]], bursts), self.epilogue()]
 
     def epilogue(self) -> tuple[BurstItem, ...]:
         """Give what ends every trace: open all gates, unplug the root, end bridge, owners, provider, executor."""
