@@ -203,11 +203,12 @@ def metered(backend: Backend, seed: int, cases: int, tour: Tour | None = None) -
 def _rehearsed(plan: Plan, manifest: Manifest) -> float:
     """Tell how long the model's canonical run of all traces of a plan takes."""
     traces = [plan.trace(number, manifest) for number in range(plan.cases)]
+    scripts = [(new_world(trace.world, trace.reading, trace.profile), trace.bursts()) for trace in traces]
     began = worked()
     with garbage.seldom_looked_for():
-        for trace in traces:
-            rehearsing = Rehearsing(new_world(trace.world, trace.reading, trace.profile))
-            for burst in trace.bursts():
+        for world, bursts in scripts:
+            rehearsing = Rehearsing(world)
+            for burst in bursts:
                 for item in burst:
                     rehearsing.add(item)
                 rehearsing.settle()
