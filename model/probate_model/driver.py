@@ -21,15 +21,9 @@ GATES = {
 }
 """The gates that a driver waits at, and where it is then."""
 
-_GOES_ON = frozenset(Driver) - {
-    Driver.NONE,
-    Driver.PARKED,
-    Driver.PREPARING,
-    Driver.MODEL,
-    Driver.TOOL,
-    Driver.FLUSHING,
-    Driver.EXITED,
-}
+_AT_A_GATE = frozenset(GATES.values())
+
+_GOES_ON = frozenset(Driver) - _AT_A_GATE - {Driver.NONE, Driver.PARKED, Driver.FLUSHING, Driver.EXITED}
 """Where a driver only paused, and waits for nothing."""
 
 
@@ -38,13 +32,13 @@ def can_run(agent: Agent) -> bool:
     driver = agent.driver
     if driver in _GOES_ON:
         return True
+    if driver in _AT_A_GATE:
+        return agent.wait is not None and agent.wait.over
     match driver:
         case Driver.PARKED:
             if agent.woken is None:
                 return bool(agent.queued) or agent.marker or agent.status is Status.DISPOSED
             return agent.woken or agent.marker or bool(agent.waiters) or agent.status is Status.DISPOSED
-        case Driver.PREPARING | Driver.MODEL | Driver.TOOL:
-            return agent.wait is not None and agent.wait.over
         case Driver.FLUSHING:
             return flushing.has_ended(agent.flushes, closing=True)
         case _:

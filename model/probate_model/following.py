@@ -61,7 +61,7 @@ class Followed:
         able = []
         for agent in agents:
             label = agent.label
-            if label in touched or agent.teardown is Teardown.SCOPE:
+            if label in touched:
                 known[label] = steps_of_agents((agent,), agents)
             steps = known[label]
             if steps:

@@ -12,7 +12,7 @@ queue does, and it is only an order among many: where the contract leaves order 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, assert_never
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from probate_model import (
     cancel,
@@ -129,40 +129,51 @@ def apply(world: World, item: BurstItem) -> Outcome:
 
 def carry_out(run: Run, item: BurstItem) -> bool:
     """Carry out the synchronous part of an item in a run; false if the item is void."""
+    run.contained = False
     if run.rooms.sessions is not None and run.rooms.sessions.down:
         return False
-    rule = _BEGINS.get(type(item))
-    if rule is not None:
-        return rule(run, item)
-    match item:
-        case React():
-            run.listeners = (*run.listeners, Listener(item, item.nth - 1))
-            return True
-        case Plan() | Hold() | Release() | Open():
-            return _on_gate(run, item)
-        case _:
-            return begin(run, item)
+    rule: Callable[[Run, Any], bool] = _BEGINS.get(type(item)) or _ON_ITEM.get(type(item)) or begin
+    return rule(run, item)
 
 
-def _on_gate(run: Run, item: Plan | Hold | Release | Open) -> bool:
-    kind, label = item.gate.kind, item.gate.creation
-    state = run.gate(kind, label) or GateState(item.gate)
-    match item:
-        case Plan(outcomes=outcomes):
-            run.set_gate(state._replace(plan=state.plan + outcomes))
-            return True
-        case Hold(temper=temper):
-            run.set_gate(state._replace(held=True, temper=temper))
-            return True
-        case Open():
-            run.set_gate(state._replace(held=False))
-            while _release(run, item.gate, default_outcome(kind)):
-                pass
-            return True
-        case Release(outcome=outcome):
-            return _release(run, item.gate, outcome)
-        case _:
-            assert_never(item)
+def _react(run: Run, item: React) -> bool:
+    run.listeners = (*run.listeners, _made(Listener, (item, item.nth - 1)))
+    return True
+
+
+def _plan(run: Run, item: Plan) -> bool:
+    _, held, temper, plan = run.gate(item.gate.kind, item.gate.creation) or GateState(item.gate)
+    run.set_gate(_made(GateState, (item.gate, held, temper, plan + item.outcomes)))
+    return True
+
+
+def _hold(run: Run, item: Hold) -> bool:
+    state = run.gate(item.gate.kind, item.gate.creation) or GateState(item.gate)
+    run.set_gate(_made(GateState, (item.gate, True, item.temper, state.plan)))
+    return True
+
+
+def _open(run: Run, item: Open) -> bool:
+    kind = item.gate.kind
+    state = run.gate(kind, item.gate.creation) or GateState(item.gate)
+    run.set_gate(_made(GateState, (item.gate, False, state.temper, state.plan)))
+    while _release(run, item.gate, default_outcome(kind)):
+        pass
+    return True
+
+
+def _on_release(run: Run, item: Release) -> bool:
+    return _release(run, item.gate, item.outcome)
+
+
+_ON_ITEM: Final[dict[type[object], Callable[[Run, Any], bool]]] = {
+    React: _react,
+    Plan: _plan,
+    Hold: _hold,
+    Open: _open,
+    Release: _on_release,
+}
+"""What the items do that are no ops."""
 
 
 _WAITS: dict[GateKind, str] = {
@@ -342,30 +353,20 @@ class Walk:
         if not rested:
             run.touched.update(agent.label for agent in world.agents)
 
-    def begin(self, item: BurstItem) -> bool:
-        """Carry out the synchronous part of an item; false if the item is void."""
-        self.run.contained = False
-        return carry_out(self.run, item)
-
     def settle(self) -> tuple[Stretch, ...]:
         """Fire in the canonical order until nothing is enabled, and bind what has returned; gives the stretches."""
         run = self.run
         expected, touched = run.expected, run.touched
         stretches: list[Stretch] = [_made(Stretch, (len(expected), run.due, run.listeners, None))]
-        while steps := _steps(self._asked(), run):
+        while steps := _steps(run.asked(), run):
             touched.clear()
-            for position, step in enumerate(steps):
-                if not position or _can_fire(run, step):
+            for step in steps:
+                if step is steps[0] or _can_fire(run, step):
                     advance(run, step)
                     stretches.append(_made(Stretch, (len(expected), run.due, run.listeners, step)))
         _bind(run)
         touched.clear()
         return tuple(stretches)
-
-    def _asked(self) -> list[Agent]:
-        """Give the agents that may have become able to run: those that changed, and scopes, which wait for others."""
-        touched = self.run.touched
-        return [agent for agent in self.run.agents if agent.label in touched or agent.teardown is Teardown.SCOPE]
 
     def steps(self) -> list[Step]:
         """List the steps that could run now."""

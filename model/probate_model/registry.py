@@ -44,8 +44,13 @@ def look(run: Run, op: Look) -> bool:
     return True
 
 
+_NOTHING = Snapshot()
+
+
 def snapshot(world: World) -> Snapshot:
     """Give what the registries hold, in order of entry."""
+    if not world.sessions and not world.registry:
+        return _NOTHING
     by_label = {agent.label: agent for agent in world.agents}
     listed = []
     for label in world.registry:
@@ -55,8 +60,8 @@ def snapshot(world: World) -> Snapshot:
         listed.append(Listed(agent.ref, agent.status, owner))
     return Snapshot(
         agents=tuple(listed),
-        roots=tuple(entry.agent for entry in listed if entry.owner is None),
-        sessions=tuple(by_label[label].ref for label in world.sessions),
+        roots=tuple([entry.agent for entry in listed if entry.owner is None]),
+        sessions=tuple([by_label[label].ref for label in world.sessions]),
     )
 
 

@@ -9,19 +9,18 @@ the burst is rehearsed again from there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from probate_model.alphabet.events import Event, Snapshot
 from probate_model.alphabet.items import BurstItem
-from probate_model.machine import Stretch, Walk
+from probate_model.machine import Stretch, Walk, carry_out
 from probate_model.orders import Orders
 from probate_model.registry import snapshot
 from probate_model.run import Expected, Run, Silence
 from probate_model.world import World
 
 
-@dataclass(frozen=True, slots=True)
-class Rehearsal:
+class Rehearsal(NamedTuple):
     """The canonical run of one burst."""
 
     start: World
@@ -53,15 +52,12 @@ class Rehearsing:
 
     def __init__(self, world: World) -> None:
         self.done: list[Rehearsal] = []
-        self._walk = Walk(world, rested=True)
+        self._walk = walk = Walk(world, rested=True)
+        self.run: Run = walk.run
+        """The world as it is at this moment, to be looked at."""
         self._start = world
         self._sent: list[BurstItem] = []
         self._void: list[BurstItem] = []
-
-    @property
-    def run(self) -> Run:
-        """The world as it is at this moment, to be looked at."""
-        return self._walk.run
 
     @property
     def pending(self) -> bool:
@@ -70,14 +66,14 @@ class Rehearsing:
 
     def add(self, item: BurstItem) -> None:
         """Begin an item in the current burst."""
-        if self._walk.begin(item):
+        if carry_out(self.run, item):
             self._sent.append(item)
         else:
             self._void.append(item)
 
     def settle(self) -> Rehearsal:
         """End the current burst."""
-        run = self._walk.run
+        run = self.run
         begun_world, begun, begun_silences = run.world, len(run.expected), tuple(run.silences)
         stretches = self._walk.settle()
         world = run.world

@@ -140,7 +140,8 @@ class Run:
         self.marks: list[str] = []
         self.this: Label | None = None
         self.touched: set[Label] = set()
-        """The agents that were changed since the set was last emptied."""
+        """The agents that may have become able to run, or unable, since the set was last emptied: those that were
+        changed, and the parents of those that ended."""
         self.contained = False
         self.appending: set[Label] = set()
         self.late: list[tuple[Label, Callable[[], None]]] = []
@@ -209,10 +210,18 @@ class Run:
         self.touched.add(label)
         return agent
 
+    def asked(self) -> list[Agent]:
+        """Give the agents that may have become able to run, in order of creation."""
+        touched = self.touched
+        if len(touched) < 2:
+            return [self[label] for label in touched]
+        return [agent for agent in self.agents if agent.label in touched]
+
     def end_all(self) -> None:
         """Let everything vanish that ran, and begin anew with all owners and the provider active."""
         self.agents = []
         self._places = None
+        self.touched.clear()
         self.owners = tuple(Owner(owner.name) for owner in self.owners)
         self.provider = Owner(None)
         self.registry = self.sessions = ()

@@ -244,6 +244,8 @@ def _finish(run: Run, label: Label) -> None:
     registry.detach(run, label)
     agent = run[label]
     run.update(label, teardown=Teardown.DONE, disposers=())
+    if agent.origin.parent is not None:
+        run.touched.add(agent.origin.parent)
     for caller in agent.disposers:
         run.owe(caller, RETURNED, "DISPOSE-01")
     if agent.stage is Stage.FAILED and agent.failure is not None:
