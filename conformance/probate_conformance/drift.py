@@ -3,14 +3,16 @@
 A runtime may follow an edition in all but some of its choices. Judged by that edition alone it would fail at the first
 of them in nearly every trace, and nothing behind it would ever be looked at. So when a trace diverges, each choice is
 flipped in turn, then each pair, and what was observed so far is judged once more from the start of the trace. The flip
-with which the model accepts the observation that it did not accept before is the *explanation*; of several the one
-that gets furthest. The clause has failed then, once; the run goes on with the choice flipped, in later traces too, so
-that what lies behind is judged. What no flip explains ends the trace as ever, and its like in later traces is not
-looked into again until a choice is flipped: a fault of the runtime comes up in many traces.
+that gets furthest with what was observed is taken, and the next is looked for where that ends, until the burst comes to
+rest as it was observed: these flips are its *explanation*. Each of the clauses has failed then, once; the run goes on
+with the choices flipped, in later traces too, so that what lies behind is judged. A burst that no flips bring to rest
+ends the trace as ever, with none of them. Its like in later traces is looked into a few times more, since a choice may
+have stood beside a fault there, and then not again until a choice is flipped: a fault of the runtime comes up in many
+traces.
 
-A fault is no choice, though it may look like one in one trace. So a choice that the runtime was *seen* to make as the
-edition does is never flipped: that is, once an event was observed that a clause of that choice calls for. A silence
-says nothing here, since it is kept by whoever does nothing.
+A fault is no choice, though it may look like one for an event, or in one trace. So a choice that the runtime was *seen*
+to make as the edition does is never flipped: that is, once an event was observed that a clause of that choice calls
+for. A silence says nothing here, since it is kept by whoever does nothing.
 
 What a flip does to a trace depends on what was flipped and seen before it, so a run has a *reading* of the contract,
 which changes from trace to trace in order of number. It is all that the outcome of a trace depends on beside the trace
@@ -21,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from probate_conformance.lockstep import Drift, Examined, Exchange
 from probate_conformance.trace import Trace
@@ -29,6 +31,9 @@ from probate_model.alphabet.editions import Edition, choices_of
 from probate_model.alphabet.events import Event, Logged, Raised, Settled, Snapshot
 from probate_model.world import new_world
 from probate_model.worlds import Divergence, Reason, TooManyWorlds, View, Worlds
+
+TRIES: Final = 3
+"""How often an explanation is looked for where a divergence of one kind was not explained."""
 
 
 class Reading(NamedTuple):
@@ -40,8 +45,8 @@ class Reading(NamedTuple):
     """The choices that were seen to be as the edition has them."""
     plain: frozenset[str] = frozenset()
     """The clauses that something has failed by which no flip explains: no pair is tried for them again."""
-    alike: frozenset[str] = frozenset()
-    """What has failed, by its kind, without being explained since the last flip: for its like no flip is tried."""
+    alike: tuple[str, ...] = ()
+    """What has failed without being explained since the last flip, each time by its kind, and in order of it."""
 
     def after(self, drifts: Iterable[Drift], shown: Iterable[str], failed: Divergence | None) -> Reading:
         """Give the reading after a trace.
@@ -51,19 +56,19 @@ class Reading(NamedTuple):
         :param failed: the divergence that it failed by, unexplained
         """
         flipped = (*self.flipped, *(name for drift in drifts for name in drift.choices))
-        plain, alike = self.plain, self.alike if flipped == self.flipped else frozenset()
+        plain, alike = self.plain, self.alike if flipped == self.flipped else ()
         if failed is not None:
-            plain, alike = plain | {failed.clause}, alike | {kind_of(failed)}
+            plain, alike = plain | {failed.clause}, tuple(sorted((*alike, kind_of(failed))))
         return Reading(flipped, self.kept.union(shown), plain, alike)
 
     def explain(self, trace: Trace, view: View, examined: Examined, divergence: Divergence) -> tuple[str, ...]:
-        """Give the choices that a divergence is explained by; none if it is not explained.
+        """Give the choices with which the model follows furthest beyond a divergence; none if it does with none.
 
         :param trace: as it is read up to there
         :param examined: what was observed so far
         """
         examined.sought = True
-        if kind_of(divergence) in self.alike:
+        if self.alike.count(kind_of(divergence)) >= TRIES:
             return ()
         exchanges = examined.exchanges
         free = [name for name in choices_of(trace.profile) if name not in {*trace.flipped, *self.kept, *examined.shown}]

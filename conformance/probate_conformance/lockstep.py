@@ -69,7 +69,7 @@ class Exchange:
 
 
 class Drift(NamedTuple):
-    """A divergence that other choices of the edition explain; see ``drift``."""
+    """A divergence that other choices of the edition explain, as far as the next if not to rest; see ``drift``."""
 
     choices: tuple[str, ...]
     divergence: Divergence
@@ -123,10 +123,10 @@ class Examined:
 
 
 class Explains(Protocol):
-    """Looks for the choices by which a divergence is explained."""
+    """Looks for the choices by which a divergence may be explained."""
 
     def explain(self, trace: Trace, view: View, examined: Examined, divergence: Divergence) -> tuple[str, ...]:
-        """Give the choices; none if it is not explained."""
+        """Give the choices with which the model follows furthest beyond it; none if it does with none."""
 
 
 def examine(
@@ -169,6 +169,7 @@ def examine(
                 advanced = _advance(worlds, rehearsal, exchange, result)
                 if isinstance(advanced, Divergence):
                     advanced = judge(start, view, result)
+                first, before, found = advanced, trace, len(result.drifts)
                 while isinstance(advanced, Divergence) and explains is not None:
                     _counted(result)
                     choices = explains.explain(trace, view, result, advanced)
@@ -178,6 +179,10 @@ def examine(
                     trace = trace.model_copy(update={"flipped": (*trace.flipped, *choices)})
                     start = new_world(trace.world, trace.reading, trace.profile)
                     advanced = judge(start, view, result, counting=True)
+                if isinstance(advanced, Divergence):
+                    # What explains a part of a burst is no explanation: a fault may look like a choice for an event.
+                    advanced, trace = first, before
+                    del result.drifts[found:]
             except TooManyWorlds as many:
                 result.verdict, result.reason = Verdict.INCONCLUSIVE, str(many)
                 break

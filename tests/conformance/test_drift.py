@@ -8,7 +8,7 @@ from probate_conformance.backends.base import Backend
 from probate_conformance.backends.model import ModelBackend
 from probate_conformance.backends.reference import known_bad
 from probate_conformance.checking import check
-from probate_conformance.drift import Reading
+from probate_conformance.drift import TRIES, Reading
 from probate_conformance.lockstep import Examined, Verdict, examine
 from probate_conformance.plan import Plan
 from probate_conformance.report import Report
@@ -111,15 +111,24 @@ def run_of(backend: Backend, trace: Trace) -> Examined:
         return backend.converse(examine(trace, EVERYTHING))
 
 
-@pytest.mark.parametrize("name", ["throwing-observer-prevents-flush", "half-tool-calls-are-dispatched"])
-def test_a_fault_that_looks_like_a_choice_in_some_traces_is_none(name: str) -> None:
-    """A choice that was seen to be made as the edition does is never flipped."""
+@pytest.mark.parametrize(
+    "name",
+    [
+        # A choice that was seen to be made as the edition does is never flipped.
+        "throwing-observer-prevents-flush",
+        "half-tool-calls-are-dispatched",
+        # With the choice flipped, the burst that looks like it would go on otherwise than it did.
+        "cancelled-turn-strands-next-prompt",
+        "injection-not-flushed",
+    ],
+)
+def test_a_fault_that_looks_like_a_choice_is_none(name: str) -> None:
     run = checked(known_bad.backend(name, "asyncio"), cases=60, seed=0)
     assert found(run) == []
     assert ended(run) != {}
 
 
-def test_the_like_of_what_no_choice_explained_is_not_looked_into_until_one_is_flipped() -> None:
+def test_the_like_of_what_no_choice_explained_is_looked_into_a_few_times_until_one_is_flipped() -> None:
     subject = ModelBackend(EDITION_2026_06.flipped(["closing_flush"]))
     plan = Plan(SEED, 1)
 
@@ -130,8 +139,11 @@ def test_the_like_of_what_no_choice_explained_is_not_looked_into_until_one_is_fl
     with subject:
         number = next(number for number in range(TRACES) if judged(number, Reading()).drifts)
         (drift,) = judged(number, Reading()).drifts
-        failed = Reading().after((), (), drift.divergence)
-        again = judged(number, failed)
+        reading = Reading()
+        for _ in range(TRIES):
+            assert judged(number, reading).drifts == [drift]
+            reading = reading.after((), (), drift.divergence)
+        again = judged(number, reading)
     assert again.drifts == []
     assert again.divergence == drift.divergence
-    assert failed.after([drift], (), None).alike == frozenset()
+    assert reading.after([drift], (), None).alike == ()
