@@ -333,6 +333,19 @@ def _broke_by(what: str, error: BaseException, mend: str | None = None) -> Backe
     return broke
 
 
+def _complaints() -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]:
+    """Give a handler of what nobody handles, as a task that failed: it is said once, and not in each trace."""
+    said: set[tuple[str, str]] = set()
+
+    def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        complaint = context["message"], repr(context.get("exception"))
+        if complaint not in said:
+            said.add(complaint)
+            loop.default_exception_handler(context)
+
+    return handle
+
+
 class AsyncioBackend:
     """A backend whose runtime lives in an asyncio loop of the kit.
 
@@ -356,6 +369,7 @@ class AsyncioBackend:
         """Carry out every command of the conversation and send it the reply."""
 
         async def main(host: Host) -> T:
+            asyncio.get_running_loop().set_exception_handler(_complaints())
             conversing = _Conversing(host, self._world)
             result = await converse_in_loop(conversation, conversing.answer)
             await conversing.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
@@ -310,6 +311,21 @@ def test_who_never_rests_is_told_so_and_ends_with_its_world() -> None:
     answer = conversed(Restless, create("c"))
     assert isinstance(answer, Quiet)
     assert answer.never
+
+
+def test_a_failure_that_nobody_awaits_is_said_once_and_not_in_each_trace(caplog: pytest.LogCaptureFixture) -> None:
+    async def fail() -> None:
+        raise LookupError("lost")
+
+    class Losing(Noting):
+        async def create(self, op: Create) -> AgentRef:
+            self.lost = asyncio.create_task(fail())
+            return await super().create(op)
+
+    burst = Burst(items=(create("c"),))
+    AsyncioBackend(MANIFEST, Losing).converse(talk(Asked(world=WORLD), burst, Asked(world=WORLD), burst))
+    gc.collect()
+    assert [record.message.splitlines()[0] for record in caplog.records] == ["Task exception was never retrieved"]
 
 
 class Opening(Noting):
