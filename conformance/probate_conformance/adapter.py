@@ -42,7 +42,7 @@ from pydantic import ValidationError
 
 from probate_conformance.backends.base import converse_in_loop
 from probate_conformance.backends.gates import Gates
-from probate_conformance.codec import first_error
+from probate_conformance.codec import said_of
 from probate_conformance.errors import DEBUG, BackendBroke
 from probate_conformance.loops import AsyncioHost, Host
 from probate_conformance.loops.asyncio_host import start_now
@@ -254,8 +254,7 @@ class World:
         try:
             return Quiet(events=events, snapshot=look, never=not calm)
         except ValidationError as error:
-            place, fault = first_error(error)
-            raise BackendBroke(f"told what is not of the alphabet: {place}: {fault}") from error
+            raise BackendBroke(f"told what is not of the alphabet: {said_of(error)}") from error
 
     def _look(self) -> Snapshot | None:
         try:

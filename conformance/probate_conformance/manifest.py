@@ -10,10 +10,11 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from probate_conformance.errors import MOST_LISTED, unknown_name
 from probate_model.alphabet.editions import CHOICES, EDITIONS, VARIATIONS
 from probate_model.alphabet.events import EVENT_KINDS
 from probate_model.alphabet.gates import GateKind
-from probate_model.alphabet.refusals import is_code
+from probate_model.alphabet.refusals import Refusal, is_code
 
 PROFILES = ("core", "sessions", "fibers", "tasks", "bridge", "subagents", "acp")
 """The parts of the contract. The last one is named for later."""
@@ -54,10 +55,14 @@ THROWN: Final = "thrown:*"
 """Stands, among the unclaimed codes, for every code of something thrown."""
 
 
+_ALL: Final = "`probate schema manifest` tells all"
+
+
 def _known(kind: str, names: tuple[str, ...]) -> AfterValidator:
     def check(value: str) -> str:
         if value not in names:
-            raise ValueError(f"unknown {kind} {value!r}; known are {', '.join(names)}")
+            error = unknown_name(kind, value, names, also=None if len(names) <= MOST_LISTED else _ALL)
+            raise ValueError(f"{error.what}; {error.mend}")
         return value
 
     return AfterValidator(check)
@@ -65,13 +70,16 @@ def _known(kind: str, names: tuple[str, ...]) -> AfterValidator:
 
 def _check_code(value: str) -> str:
     if not is_code(value):
-        raise ValueError(f"unknown code {value!r}")
+        error = unknown_name(
+            "code", value, [*map(str, Refusal), THROWN], also="`probate schema wire` tells all, and there is thrown:TAG"
+        )
+        raise ValueError(f"{error.what}; {error.mend}")
     return value
 
 
 EventKind = Annotated[str, _known("event", EVENT_KINDS)]
 OpName = Annotated[str, _known("op", OP_NAMES)]
-GateName = Annotated[str, _known("gate", tuple(GateKind))]
+GateName = Annotated[str, _known("gate", tuple(map(str, GateKind)))]
 Feature = Annotated[str, _known("feature", FEATURES)]
 FieldName = Annotated[str, _known("field", tuple(FIELDS))]
 CodeName = Annotated[str, AfterValidator(_check_code)]
@@ -122,5 +130,8 @@ class Manifest(BaseModel):
     def _check_first_op(self) -> Self:
         for profile, op in (("core", "create"), ("fibers", "plug"), ("bridge", "connect")):
             if profile in self.profiles and op in self.unclaimed.ops:
-                raise ValueError(f"{op!r} can't be unclaimed in profile {profile!r}: without it nothing can be asked")
+                raise ValueError(
+                    f"unclaimed.ops: {op!r} can't be unclaimed in profile {profile!r}, since without it nothing can be "
+                    f"asked; carry it out, or leave {profile!r} out of the profiles"
+                )
         return self

@@ -16,7 +16,7 @@ from typing import Annotated, Final, Literal, Self, cast, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from probate_conformance.codec import AnyItem, first_error
+from probate_conformance.codec import AnyItem, said_of
 from probate_conformance.errors import TraceError
 from probate_conformance.manifest import ChoiceName, EditionName, Profile
 from probate_model.alphabet.bridge import (
@@ -401,9 +401,8 @@ def load(path: Path) -> Trace:
     try:
         trace = Trace.model_validate_json(text)
     except ValidationError as error:
-        place, fault = first_error(error)
         raise TraceError(
-            f"not a trace: {place + ': ' if place else ''}{fault}",
+            f"not a trace: {said_of(error)}",
             where=str(path),
             mend="'probate schema trace' prints what a trace file looks like",
         ) from None

@@ -38,10 +38,14 @@ def test_a_manifest_is_read_back() -> None:
 @pytest.mark.parametrize(
     ("field", "value", "fault"),
     [
-        ("events", "agent/ready", "unknown event 'agent/ready'; known are session/created"),
-        ("ops", "stop", "unknown op 'stop'; known are create"),
-        ("gates", "door", "unknown gate 'door'; known are setup"),
-        ("codes", "late", "unknown code 'late'"),
+        (
+            "events",
+            "agent/ready",
+            "unknown event 'agent/ready'; did you mean 'agent/created'? `probate schema manifest` tells all",
+        ),
+        ("ops", "stop", "unknown op 'stop'; did you mean 'stored'? `probate schema manifest` tells all"),
+        ("gates", "door", "unknown gate 'door'; did you mean 'tool'? known are setup"),
+        ("codes", "abort", "unknown code 'abort'; did you mean 'aborted'? `probate schema wire` tells all, and"),
         ("codes", "thrown:", "unknown code 'thrown:'"),
         ("features", "magic", "unknown feature 'magic'; known are setup"),
     ],
@@ -75,7 +79,9 @@ def test_a_manifest_that_says_nothing_is_refused(field: str, value: object) -> N
 )
 def test_what_all_else_begins_with_cannot_be_unclaimed(op: str, profile: str, other: str) -> None:
     document = {"name": "m", "version": "1", "language": "c", "unclaimed": {"ops": [op]}}
-    with pytest.raises(ValidationError, match=f"'{op}' can't be unclaimed in profile '{profile}': without it nothing"):
+    with pytest.raises(
+        ValidationError, match=f"'{op}' can't be unclaimed in profile '{profile}', since without it nothing"
+    ):
         Manifest.model_validate({**document, "profiles": [profile]})
     assert Manifest.model_validate({**document, "profiles": [other]}).unclaimed.ops == (op,)
 

@@ -19,7 +19,7 @@ from typing import Final, Self, TypeVar
 from pydantic import ValidationError
 
 from probate_conformance.backends.child import LONGEST_LINE, ONE_LINE, Child, show
-from probate_conformance.codec import first_error
+from probate_conformance.codec import said_of
 from probate_conformance.environment import child_environment
 from probate_conformance.errors import BackendBroke
 from probate_conformance.manifest import Manifest
@@ -181,11 +181,8 @@ class ProcessBackend:
         try:
             reply = FROM_BACKEND.validate_json(line)
         except ValidationError as error:
-            place, fault = first_error(error)
-            if place:
-                fault = f"{place}: {fault}"
             raise BackendBroke(
-                f"answered {what} with {show(line)}: {fault}", where=self._name, mend=ONE_LINE
+                f"answered {what} with {show(line)}: {said_of(error)}", where=self._name, mend=ONE_LINE
             ) from error
         if isinstance(reply, Broke):
             raise BackendBroke(f"can't go on after {what}: {reply.reason}", where=self._name)

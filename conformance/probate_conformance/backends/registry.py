@@ -27,6 +27,8 @@ from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import Final, TypeGuard
 
+from pydantic import ValidationError
+
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.cordis import RUNTIMES as CORDIS
 from probate_conformance.backends.cordis import cordis_backend
@@ -36,6 +38,7 @@ from probate_conformance.backends.model import ModelBackend
 from probate_conformance.backends.ph_core import ph_core_backend
 from probate_conformance.backends.process import DEADLINE, ProcessBackend
 from probate_conformance.backends.reference import ReferenceBackend, known_bad
+from probate_conformance.codec import said_of
 from probate_conformance.errors import BackendBroke, UsageError, unknown_name
 from probate_model.alphabet.editions import EDITION_2026_08
 
@@ -241,4 +244,6 @@ def _a(value: object) -> str:
 
 
 def _say(error: BaseException) -> str:
+    if isinstance(error, ValidationError):
+        return f"{error.title}: {said_of(error)}"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

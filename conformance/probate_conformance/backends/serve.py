@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.model import ModelBackend
-from probate_conformance.codec import first_error
+from probate_conformance.codec import said_of
 from probate_conformance.errors import BackendBroke, Exit, ReportError, UsageError
 from probate_conformance.manifest import Manifest
 from probate_conformance.wire import FROM_KIT, PROTOCOL, Broke, Conversation, Hello, HelloReply, Reply
@@ -55,8 +55,7 @@ def _dialogue(manifest: Manifest, stdin: BinaryIO, stdout: BinaryIO) -> Conversa
         try:
             message = FROM_KIT.validate_json(line)
         except ValidationError as error:
-            place, fault = first_error(error)
-            _write(stdout, Broke(reason=f"not a message of the kit: {place}: {fault}"))
+            _write(stdout, Broke(reason=f"not a message of the kit: {said_of(error)}"))
             continue
         if isinstance(message, Hello) and message.protocol != PROTOCOL:
             reason = f"asked for version {message.protocol} of the protocol, and this is version {PROTOCOL}"

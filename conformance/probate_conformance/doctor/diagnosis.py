@@ -109,6 +109,8 @@ def _expected(fault: Mapping[str, Any]) -> str:
             return f"a field {context['discriminator']}"
         case "json_invalid":
             return f"a JSON object ({context['error']})"
+        case "value_error":
+            return str(context["error"])
         case _:
             message = str(fault["msg"])
             return message[0].lower() + message[1:]

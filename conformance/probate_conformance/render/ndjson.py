@@ -11,7 +11,7 @@ from typing import Annotated, Final, TypeAlias
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from probate_conformance.codec import first_error
+from probate_conformance.codec import said_of
 from probate_conformance.errors import UsageError
 from probate_conformance.report import (
     ClauseResult,
@@ -86,8 +86,7 @@ def _part(number: int, line: str, where: str) -> Header | _Of | End:
     try:
         return PART.validate_json(line)
     except ValidationError as error:
-        place, fault = first_error(error)
-        raise UsageError(f"line {number}: {place}: {fault}", where=where, mend=_WRITTEN) from error
+        raise UsageError(f"line {number}: {said_of(error)}", where=where, mend=_WRITTEN) from error
 
 
 def _report(parts: list[_Of], totals: Totals, where: str) -> Report:

@@ -101,8 +101,8 @@ behave()
 
 # What a child does instead of answering a burst, and what is said of it.
 FAULTS = {
-    "garbage": ('print("lorem", flush=True)', "answered `burst` with 'lorem': Invalid JSON"),
-    "empty line": ("print(flush=True)", "answered `burst` with '': Invalid JSON"),
+    "garbage": ('print("lorem", flush=True)', "answered `burst` with 'lorem': is no JSON"),
+    "empty line": ("print(flush=True)", "answered `burst` with '': is no JSON"),
     "no text": ('os.write(1, b"\\xff\\xfe\\n")', "answered `burst` with"),
     "escapes": ('print("\\x1b[2J", flush=True)', "'\\x1b[2J'"),
     "no object": ("print([], flush=True)", "answered `burst` with '[]'"),
@@ -115,14 +115,14 @@ FAULTS = {
     ),
     "unknown event": (
         'say(message="quiet", events=[{"event": "agent/exploded", "agent": "x#1"}])',
-        "quiet.events[0]: Input tag 'agent/exploded'",
+        "quiet.events[0]: unknown event 'agent/exploded'",
     ),
     "unknown field": ('say(message="quiet", events=[], mood="good")', "quiet.mood"),
     "wrong type": (
         'say(message="quiet", events=[{"event": "session/flush", "agent": "x#1", "upto": "1"}])',
-        "upto: Input should be a valid integer",
+        "upto: must be a valid integer",
     ),
-    "missing field": ('say(message="quiet")', "quiet.events: Field required"),
+    "missing field": ('say(message="quiet")', "quiet.events: is missing"),
     "refusal": ('say(message="broke", reason="out of paper")', "can't go on after `burst`: out of paper"),
     "long line": ('print("x" * 200_000, flush=True)', "sent a line of more than 100000 bytes"),
     "endless line": ('while True: os.write(1, b"x" * 4096)', "sent a line of more than 100000 bytes"),
@@ -309,7 +309,7 @@ LIES = {
         "hear(); say(message='hello', protocol=2, manifest={'name': 'new', 'colour': 'red'})",
         "speaks version 2 of the protocol, and this is version 1",
     ),
-    "no version": ("hear(); say(message='hello', manifest={'name': 'n'})", "hello.manifest.version: Field required"),
+    "no version": ("hear(); say(message='hello', manifest={'name': 'n'})", "hello.manifest.version: is missing"),
     "unknown edition": ("greet(edition='1999-12')", "unknown edition '1999-12'; known are 2026-06"),
     "unknown event": ("greet(unclaimed={'events': ['agent/exploded']})", "unknown event 'agent/exploded'"),
     "unknown profile": ("greet(profiles=['cores'])", "unknown profile 'cores'"),

@@ -253,7 +253,10 @@ def test_what_a_backend_says_is_told_but_never_obeyed(here: Probate) -> None:
         ("Leaving", f"{ODD}:Leaving: came back from `converse` before the conversation was over"),
         ("Breaking", "breaking: ran out of luck"),
         ("no_manifest", f"{ODD}:no_manifest: has a manifest of type dict"),
-        ("strange_fields", f"{ODD}:strange_fields: the factory raised ValidationError"),
+        (
+            "strange_fields",
+            f"{ODD}:strange_fields: the factory raised Unclaimed: fields[0]: unknown field 'agent/status:mood'",
+        ),
     ],
 )
 def test_a_backend_in_process_that_breaks(here: Probate, factory: str, says: str) -> None:

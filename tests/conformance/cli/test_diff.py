@@ -117,7 +117,7 @@ def test_what_check_writes_to_standard_output_is_a_report_too(here: Probate, tmp
     [
         (None, "can't read the report: No such file or directory"),
         ("", "is not a whole report"),
-        ("lorem\n", "line 1: : Invalid JSON"),
+        ("lorem\n", "line 1: is no JSON"),
         ('{"part": "sermon"}\n', "line 1: "),
         ('{"part": "end", "verdict": "pass", "exit": 0}\n', "is not a whole report"),
         ("CUT", "is not a whole report"),

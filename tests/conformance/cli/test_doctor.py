@@ -91,7 +91,7 @@ DEFECTS = {
     ),
     "a name that nobody knows": Defect(
         '"ops": ["resume"', '"ops": ["fork"', 4, "hello",
-        ("hello.manifest.unclaimed.ops[0]", "unknown op 'fork'; known")
+        ("hello.manifest.unclaimed.ops[0]", "unknown op 'fork'; did you mean 'look'? `probate")
     ),
     "an unknown field": Defect(
         '"message": "opened"', '"message": "opened", "ready": True', 4, "open",

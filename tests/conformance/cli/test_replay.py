@@ -29,23 +29,23 @@ DEEP = b'{"items": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "not a trace: Invalid JSON"),
-        (b"items: []", "not a trace: Invalid JSON"),
+        (b"", "not a trace: is no JSON: "),
+        (b"items: []", "not a trace: is no JSON: "),
         (b"\x7fELF\x02\x01\xff\xfe", "can't read the trace: it is not UTF-8 text"),
-        (b"[]", "not a trace: Input should be an object"),
-        (DEEP, "not a trace: Invalid JSON: recursion limit exceeded"),
-        (trace(version=2), "not a trace: version: Input should be 1"),
-        (trace(format="other"), "not a trace: format: Input should be 'probate-trace'"),
-        (trace({"item": "dance"}), "not a trace: items[0]: Input tag 'dance' found using 'item'"),
-        (trace({**LOOK, "mood": 1}), "not a trace: items[0].look.mood: Unexpected keyword argument"),
-        (trace(LOOK, mood=1), "not a trace: mood: Extra inputs are not permitted"),
+        (b"[]", "not a trace: must be an object"),
+        (DEEP, "not a trace: is nested too deeply to be read"),
+        (trace(version=2), "not a trace: version: must be 1"),
+        (trace(format="other"), "not a trace: format: must be 'probate-trace'"),
+        (trace({"item": "dance"}), "not a trace: items[0]: unknown item 'dance'"),
+        (trace({**LOOK, "mood": 1}), "not a trace: items[0].look.mood: is a field that does not belong here"),
+        (trace(LOOK, mood=1), "not a trace: mood: is a field that does not belong here"),
         (trace({"item": "send", "label": "s", "agent": "c", "text": "t"}), "not a trace: item 1: no item creates 'c'"),
-        (trace(LOOK, LOOK), "not a trace: items: Value error, item 2: the label 'l' is already taken"),
+        (trace(LOOK, LOOK), "not a trace: items: item 2: the label 'l' is already taken"),
         (
             trace({"item": "cancel", "label": "x", "agent": "c", "cause": "hook"}),
-            "not a trace: Value error, edition 2026-06 has no cancel by 'hook'",
+            "not a trace: edition 2026-06 has no cancel by 'hook'",
         ),
-        (trace(LOOK, edition="2027"), "not a trace: edition: Value error, unknown edition '2027'"),
+        (trace(LOOK, edition="2027"), "not a trace: edition: unknown edition '2027'"),
     ],
     ids=range(14),
 )
@@ -58,12 +58,12 @@ def test_a_file_that_is_no_trace(here: Probate, tmp_path: Path, content: bytes, 
     assert ran.err.startswith(f"probate: {file}: {says}")
 
 
-@pytest.mark.parametrize("content", [b"no JSON", DEEP])
-def test_it_is_so_in_a_process_of_its_own(probate: Probate, tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(("content", "says"), [(b"no JSON", "is no JSON: "), (DEEP, "is nested too deeply to be read")])
+def test_it_is_so_in_a_process_of_its_own(probate: Probate, tmp_path: Path, content: bytes, says: str) -> None:
     (tmp_path / "t.json").write_bytes(content)
     ran = probate("replay", "t.json")
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith("probate: t.json: not a trace: Invalid JSON: ")
+    assert ran.err.startswith(f"probate: t.json: not a trace: {says}")
 
 
 @pytest.mark.parametrize(("name", "says"), [("none.json", "No such file or directory"), (".", "Is a directory")])
