@@ -77,6 +77,8 @@ class Pair(_Part):
 
     part: Literal["pair"] = "pair"
     backend: str
+    before: str
+    """By what name the first report calls it; that may be another backend."""
     first: str
     """What it was in the first report: name and version, edition and profile."""
     second: str
@@ -86,6 +88,10 @@ class Pair(_Part):
     """Whether both ran the same traces; if not, what was not reached may be due to that."""
     unchanged: int
     """Of how many clauses the same is said."""
+    common: int
+    """How many clauses both speak of; what only one speaks of can't be compared."""
+    same_profile: bool
+    """Whether both are of one profile; each profile has clauses of its own, so else there is nothing to compare."""
     changes: tuple[Change, ...] = ()
 
 
@@ -100,8 +106,8 @@ class Comparison(_Part):
 
     @property
     def exit(self) -> Exit:
-        """The worst of all changes; nothing is compared if no backend is in both."""
-        if not self.pairs:
+        """The worst of all changes; nothing is compared if no backend is in both, or none of the same profile."""
+        if not any(pair.same_profile for pair in self.pairs):
             return Exit.NOT_RUN
         codes = [change.exit for pair in self.pairs for change in pair.changes]
         codes += [Exit.INCONCLUSIVE] * bool(self.only_first)
@@ -173,11 +179,14 @@ def _pair(first: Read, second: Read) -> Pair:
     names = first.clauses.keys() | second.clauses.keys()
     return Pair(
         backend=second.setting.backend,
+        before=first.setting.backend,
         first=first.title,
         second=second.title,
         kits=None if first.kit == second.kit else (first.kit, second.kit),
         same_traces=first.traces == second.traces,
         unchanged=len(names) - len(changes),
+        same_profile=first.setting.profile == second.setting.profile,
+        common=len(first.clauses.keys() & second.clauses.keys()),
         changes=changes,
     )
 

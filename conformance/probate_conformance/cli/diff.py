@@ -22,9 +22,11 @@ from probate_conformance.render.style import Ink, Style, style_for
 NAME: Final = "diff"
 SUMMARY: Final = "compare two reports: which clauses newly fail, pass, or are not judged any more"
 DESCRIPTION: Final = """\
-Compare two reports, as `probate check --report FILE` writes them. Exit code 1 if a clause newly
-fails; 3 if one that held is not shown to hold any more, or a backend is missing; 5 if the
-reports have no backend in common; else 0.
+Compare two reports, as `probate check --report FILE` writes them: what is said of each clause,
+for each backend of the same name, edition and profile that is in both. Two reports of one
+backend each are compared whatever its name. Exit code 1 if a clause fails in the second and not
+in the first; 3 if one that held is not shown to hold there, or a backend is missing; 5 if the
+reports have no backend or no clause in common; else 0.
 """
 
 _VERDICTS: Final = {
@@ -35,6 +37,17 @@ _VERDICTS: Final = {
     Kind.UNDEMANDED: Verdict.NOT_REACHED,
     Kind.GONE: Verdict.INCONCLUSIVE,
 }
+
+
+_BETWEEN: Final = {
+    Kind.FAILING: "fail in the second and not in the first",
+    Kind.PASSING: "hold in the second and not in the first",
+    Kind.NOT_CLAIMED: "not claimed by the second, so not compared",
+    Kind.BLOCKED: "blocked in the second, so not compared",
+    Kind.UNDEMANDED: "not reached in the second, so not compared",
+    Kind.GONE: "not in the second, so not compared",
+}
+"""What is said of the clauses of two backends, of which neither was before the other."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -78,13 +91,21 @@ def _told(comparison: Comparison, style: Style) -> Iterator[str]:
         for name in names:
             yield f"only in the {which} report: {printable(name)}"
     if not comparison.pairs:
-        yield "nothing to compare: no backend is in both reports"
+        yield "nothing to compare: no backend is in both reports with the same edition and profile"
+        yield "  two backends can be compared if each report is of one of them: `probate check NAME --report FILE`"
 
 
 def _pair(pair: Pair, style: Style) -> Iterator[str]:
-    yield style.ink(printable(pair.backend), Ink.BOLD)
-    yield f"  {printable(pair.first)}"
-    yield f"  {printable(pair.second)}"
+    two = pair.before != pair.backend
+    title = f"{printable(pair.before)} and {printable(pair.backend)}" if two else printable(pair.backend)
+    yield style.ink(title, Ink.BOLD)
+    yield f"  first   {printable(pair.first)}"
+    yield f"  second  {printable(pair.second)}"
+    if not pair.same_profile:
+        yield "  nothing to compare: each profile has clauses of its own"
+        return
+    if two:
+        yield "  two backends: a clause that one of them does not claim can't be compared"
     if pair.kits is not None:
         was, now = map(printable, pair.kits)
         yield f"  judged by probate {was} and by probate {now}: what changed may be due to that"
@@ -95,12 +116,12 @@ def _pair(pair: Pair, style: Style) -> Iterator[str]:
     for kind, members in groupby(changes, key=lambda change: change.kind):
         group = list(members)
         yield ""
-        yield f"{style.mark(_VERDICTS[kind])} {kind} ({len(group)})"
+        yield f"{style.mark(_VERDICTS[kind])} {_BETWEEN[kind] if two else kind} ({len(group)})"
         for was, alike in groupby(sorted(group, key=_was), key=_was):
             names = ", ".join(printable(change.clause) for change in alike)
-            yield from wrapped(f"{names} (before: {was})", 2)
+            yield from wrapped(f"{names} ({'in the first' if two else 'before'}: {was})", 2)
     yield ""
-    yield f"{pair.unchanged} unchanged"
+    yield f"{pair.unchanged} {'alike' if two else 'unchanged'}, of {pair.common} clauses that are in both"
 
 
 def _was(change: Change) -> str:

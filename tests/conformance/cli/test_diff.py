@@ -70,11 +70,13 @@ def failed() -> list[str]:
 
 @pytest.mark.usefixtures("reports")
 def test_what_newly_fails_and_what_passes_again(here: Probate) -> None:
+    ill = Path("ill.ndjson")
+    ill.write_text(ill.read_text().replace(f'"backend":"{ODD}:Forgetful"', '"backend":"model"'))
     worse = here("diff", "well.ndjson", "ill.ndjson")
     assert worse.code == 1
     failing = failed()
     assert f"✗ newly failing ({len(failing)})\n  {', '.join(failing)} (before: pass)\n" in worse.out
-    assert " unchanged\n" in worse.out
+    assert " unchanged, of 85 clauses that are in both\n" in worse.out
     better = here("diff", "ill.ndjson", "well.ndjson")
     assert better.code == 0
     assert "✓ newly passing" in better.out
@@ -82,6 +84,29 @@ def test_what_newly_fails_and_what_passes_again(here: Probate) -> None:
     same = here("diff", "well.ndjson", "well.ndjson")
     assert same.code == 0
     assert "newly" not in same.out
+
+
+@pytest.mark.usefixtures("reports")
+def test_two_backends_are_told_beside_each_other_and_not_as_before_and_after(here: Probate) -> None:
+    ran = here("diff", "well.ndjson", "ill.ndjson")
+    assert ran.code == 1
+    assert ran.out.startswith(
+        f"model and {ODD}:Forgetful\n  first   model 1, edition 2026-06, profile core\n  second  "
+    )
+    assert "  two backends: a clause that one of them does not claim can't be compared\n" in ran.out
+    failing = failed()
+    told = f"✗ fail in the second and not in the first ({len(failing)})\n  {', '.join(failing)} (in the first: pass)\n"
+    assert told in ran.out
+    assert " alike, of 85 clauses that are in both\n" in ran.out
+    assert "newly" not in ran.out
+    assert "before" not in ran.out
+
+
+def test_two_profiles_have_nothing_in_common(here: Probate) -> None:
+    for profile in ("core", "fibers"):
+        here("check", "reference", "--cases", 2, "--profile", profile, "--exhaustive", "none", "--report", profile)
+    ran = here("diff", "core", "fibers")
+    assert (ran.code, ran.out.splitlines()[-1]) == (5, "  nothing to compare: each profile has clauses of its own")
 
 
 @pytest.mark.usefixtures("reports")
