@@ -10,6 +10,7 @@ backends, the seed and the version of the kit.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from signal import Signals
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -222,6 +223,13 @@ class End(_Part):
     part: Literal["end"] = "end"
     verdict: Verdict
     exit: Exit
+    signal: str | None = None
+    """The signal that ended the run, if the process says so: its exit code is then 128 and the number of that."""
+
+    @property
+    def code(self) -> int:
+        """The exit code of the process."""
+        return int(self.exit) if self.signal is None else 128 + Signals[self.signal]
 
 
 class Run(_Part):
@@ -304,12 +312,15 @@ def overall(
     return Verdict.PASS, Exit.PASS
 
 
-def end_of(reports: tuple[Report, ...]) -> End:
-    """Give what several backends come to: the worst of them, in the order of ``errors.WORST_FIRST``."""
+def end_of(reports: tuple[Report, ...], by: str | None = None) -> End:
+    """Give what several backends come to: the worst of them, in the order of ``errors.WORST_FIRST``.
+
+    :param by: the signal that the process is to say that it was ended by
+    """
     if not reports:
-        return End(verdict=Verdict.NOT_REACHED, exit=Exit.NOT_RUN)
+        return End(verdict=Verdict.NOT_REACHED, exit=Exit.NOT_RUN, signal=by)
     worst = min(reports, key=lambda report: WORST_FIRST.index(report.totals.exit))
-    return End(verdict=worst.totals.verdict, exit=worst.totals.exit)
+    return End(verdict=worst.totals.verdict, exit=worst.totals.exit, signal=by)
 
 
 class Replayed(_Part):

@@ -184,9 +184,7 @@ def run(arguments: argparse.Namespace) -> int:
                 unwritten.append(error)
     if unwritten:
         raise unwritten[0]
-    if interrupt.by is signal.SIGTERM:
-        return 128 + signal.SIGTERM
-    return outcome.end.exit
+    return outcome.end.code
 
 
 def _made(name: str, deadline: float) -> _Made:
@@ -236,7 +234,8 @@ def _check(
         python=f"{platform.python_implementation()} {platform.python_version()}",
         platform=f"{platform.system()} {platform.machine()}{', model compiled' if is_compiled() else ''}",
     )
-    return Run(header=header, reports=tuple(reports), end=end_of(tuple(reports))), unwritten
+    by = signal.SIGTERM.name if interrupt.by is signal.SIGTERM else None
+    return Run(header=header, reports=tuple(reports), end=end_of(tuple(reports), by)), unwritten
 
 
 def _tour(name: str, profile: str, arguments: argparse.Namespace) -> Tour | None:
@@ -265,7 +264,8 @@ def _by_profile(
 ) -> Iterator[Report]:
     """Check a backend by the profile that was asked for, or by each that it claims."""
     asked = arguments.profile
-    waiting = profiles_of(EDITIONS[plan.edition]) if asked is None else [asked]
+    profiles = profiles_of(EDITIONS[plan.edition]) if asked is None else [asked]
+    waiting = list(profiles)
     manifest: Manifest | None = None
     while waiting:
         profile = waiting.pop(0)
@@ -278,7 +278,8 @@ def _by_profile(
         )
         jobs = jobs_for(name, part, arguments.jobs)
         spreading: Spread | None = partial(spread, jobs, deadline=arguments.deadline) if jobs > 1 else None
-        report = _report(name, backend, part, interrupt, before, spreading)
+        progress = ProgressLine(name, sys.stderr, os.environ, profile=profile, profiles=profiles)
+        report = _report(name, backend, part, interrupt, before, progress, spreading)
         stopped = report.totals.ended in (INTERRUPTED, AT_FIRST_FAILURE)
         manifest = report.setting.manifest or manifest or (_unasked(name, backend) if stopped else None)
         if manifest is not None:
@@ -315,6 +316,7 @@ def _report(
     plan: Plan,
     interrupt: Interrupt,
     before: list[Report],
+    progress: ProgressLine,
     spreading: Spread | None,
 ) -> Report:
     """Check one backend, unless what came before it ended the whole run."""
@@ -324,7 +326,6 @@ def _report(
         return not_run(name, plan, AT_FIRST_FAILURE)
     if isinstance(backend, BackendAbsent):
         return not_run(name, plan, "; ".join(part for part in (backend.what, backend.mend) if part))
-    progress = ProgressLine(f"{name} {plan.profile}", sys.stderr, os.environ)
     try:
         return check_backend(name, backend, plan, interrupt, progress, spreading)
     finally:

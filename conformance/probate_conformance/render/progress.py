@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TextIO
 
 from probate_conformance.plan import UNLIMITED
@@ -20,6 +20,8 @@ class ProgressLine:
 
     :param stream: where to; nothing is written if it is no terminal, or one that can't write over a line
     :param clock: tells the time in seconds
+    :param profile: the one that is run
+    :param profiles: those that were asked for, in order
     """
 
     def __init__(
@@ -28,8 +30,13 @@ class ProgressLine:
         stream: TextIO | None,
         environment: Mapping[str, str],
         clock: Callable[[], float] = time.monotonic,
+        *,
+        profile: str = "core",
+        profiles: Sequence[str] = (),
     ) -> None:
         self._name = name
+        self._profile = profile
+        self._profiles = profiles
         self._shown = stream is not None and stream.isatty() and environment.get("TERM") != "dumb"
         self._stream = stream
         self._clock = clock
@@ -43,7 +50,15 @@ class ProgressLine:
         now = self._clock()
         if now - self._last >= _EVERY:
             self._last = now
-            self._write(line(self._name, checked, now - self._started))
+            self._write(line(f"{self._name} {self._part(checked)}", checked, now - self._started))
+
+    def _part(self, checked: Checked) -> str:
+        """Say which profile it is, and, once it is known which of them are claimed, of how many."""
+        claimed = () if checked.manifest is None else checked.manifest.profiles
+        parts = [profile for profile in self._profiles if profile in claimed]
+        if len(parts) < 2 or self._profile not in parts:
+            return self._profile
+        return f"{self._profile} ({parts.index(self._profile) + 1} of {len(parts)})"
 
     def clear(self) -> None:
         """Leave nothing of the line."""

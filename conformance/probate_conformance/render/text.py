@@ -399,7 +399,8 @@ def _end(run: Run, style: Style) -> str:
     meaning = MEANINGS[end.exit]
     if end.exit is Exit.PASS and any(Verdict.FAIL in report.totals.clauses for report in run.reports):
         meaning = "all that was asked for was carried out and held, but for what is expected to fail"
-    return style.verdict(f"{end.verdict}: {meaning} (exit code {int(end.exit)})", end.verdict, Ink.BOLD)
+    code = f"exit code {end.code}{f': ended by {end.signal}' if end.signal else ''}"
+    return style.verdict(f"{end.verdict}: {meaning} ({code})", end.verdict, Ink.BOLD)
 
 
 def _many(count: int, noun: str) -> str:

@@ -275,12 +275,14 @@ def test_an_interrupt_ends_the_run_in_order(probate: Probate, factory: str) -> N
     assert "traces · " in ran.out
 
 
-def test_term_ends_the_run_in_order_too(probate: Probate) -> None:
+def test_term_ends_the_run_in_order_too(probate: Probate, tmp_path: Path) -> None:
     """It has the report of an interrupt, and the exit code that tells who sent it that it was heard."""
     ran = probate("check", f"{ODD}:Terminated", "model", "--cases", "500", "--report", "r.ndjson")
     assert (ran.code, ran.err) == (128 + signal.SIGTERM, "")
     assert ran.out.count("not all was run: interrupted") == 2
-    assert ran.out.endswith("(exit code 3)\n")
+    assert ran.out.endswith("inconclusive: not all was shown to hold or to fail (exit code 143: ended by SIGTERM)\n")
+    end = json.loads((tmp_path / "r.ndjson").read_text().splitlines()[-1])
+    assert (end["exit"], end["signal"]) == (3, "SIGTERM")
 
 
 def left_out(out: str) -> list[tuple[str, str, str | None]]:

@@ -6,6 +6,7 @@ import io
 
 import pytest
 
+from probate_conformance.manifest import Manifest
 from probate_conformance.render.progress import ProgressLine, line
 from probate_conformance.tally import Checked
 
@@ -33,7 +34,26 @@ def test_it_is_written_over_and_leaves_nothing() -> None:
     progress(checked)
     progress(checked)
     progress.clear()
-    assert stream.getvalue() == "\r\x1b[Ksome: 10 of 100 traces, 5/s, no failure, 18 s left\r\x1b[K"
+    assert stream.getvalue() == "\r\x1b[Ksome core: 10 of 100 traces, 5/s, no failure, 18 s left\r\x1b[K"
+
+
+@pytest.mark.parametrize(
+    ("claimed", "says"),
+    [
+        (None, "some tasks: "),
+        (("tasks",), "some tasks: "),
+        (("core", "tasks", "acp"), "some tasks (2 of 2): "),
+        (("core", "sessions", "fibers", "tasks"), "some tasks (3 of 3): "),
+    ],
+)
+def test_it_says_which_profile_of_how_many(claimed: tuple[str, ...] | None, says: str) -> None:
+    """Of those that were asked for, and that the backend claims: which they are is known when it has been greeted."""
+    stream, clock = Terminal(), Clock()
+    progress = ProgressLine("some", stream, {}, clock, profile="tasks", profiles=("core", "fibers", "tasks", "bridge"))
+    manifest = None if claimed is None else Manifest(name="some", version="1", language="c", profiles=claimed)
+    clock.now = 1.0
+    progress(Checked(planned=100, traces=10, manifest=manifest))
+    assert stream.getvalue().startswith(f"\r\x1b[K{says}10 of 100 traces")
 
 
 @pytest.mark.parametrize(
