@@ -88,7 +88,7 @@ def request(run: Run, agent: Agent, cause: Cause, due: Demand = _REQUESTED) -> S
         clause = agent.aside.swept or ("CANCEL-08" if over else "CANCEL-02")
         run.silence(clause, agent, "agent/cancel-requested")
     if does.sweeps:
-        _sweep(run, run[label], parked=parked)
+        _sweep(run, run.agents[label], parked=parked)
     return Shown.SIGNAL if active and signals.fire(run, label, StopCause(cause.value)) else shown
 
 
@@ -114,7 +114,7 @@ def _sweep(run: Run, agent: Agent, *, parked: bool) -> None:
     clause = "CANCEL-17" if parked else "CANCEL-03" if agent.queued else "CANCEL-10"
     run.update(agent.label, aside=Aside(cancelled=True, swept=clause))
     inbox.discard(run, agent.label, _UNPARKED if parked else _DISCARDED)
-    if not (run[agent.label].marker and run.edition.empty_turns):
+    if not (run.agents[agent.label].marker and run.edition.empty_turns):
         run.silence(clause, agent, "log", broad=True, record="turn/start")
         run.silence(clause, agent, "agent/status", broad=True, status=Status.RUNNING)
     for text in (*agent.queued, *agent.steering):

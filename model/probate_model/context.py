@@ -30,7 +30,7 @@ INJECTED: Final = Why(_CONTEXT, _OF_A_TURN)
 
 def commit(run: Run, label: Label, text: Text, why: Why = INJECTED) -> None:
     """Commit context to where the log says that it belongs."""
-    agent = run[label]
+    agent = run.agents[label]
     if agent.turn_open:
         if agent.driver in (Driver.CALLING, Driver.TOOL, Driver.NEXT_TOOL):
             run.update(label, deferred=(*agent.deferred, text))
@@ -50,7 +50,7 @@ def commit(run: Run, label: Label, text: Text, why: Why = INJECTED) -> None:
 
 def commit_deferred(run: Run, label: Label) -> None:
     """Commit what was injected while a batch of tool calls ran."""
-    while run[label].deferred:
-        first, *rest = run[label].deferred
+    while run.agents[label].deferred:
+        first, *rest = run.agents[label].deferred
         run.update(label, deferred=tuple(rest))
         log.append(run, label, ContextMessage(first), _DEFERRED)

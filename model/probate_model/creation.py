@@ -51,7 +51,7 @@ def create(run: Run, op: Create) -> bool:
     elif op.signal is CreationSignal.PRE_ABORTED:
         refuse(run, op.label, Refusal.ABORTED, "CREATE-04")
     elif registry.holds_session(run, op.id):
-        if not any(run[label].id == op.id for label in run.registry):
+        if not any(run.agents[label].id == op.id for label in run.registry):
             run.mark("window", Window.REUSE_BETWEEN_DETACHES)
         kept = run.edition.id_free is IdFree.AFTER_SCOPE and registry.unwinds(run, op.id)
         refuse(run, op.label, Refusal.ID_EXISTS, "REGISTRY-04" if kept else "CREATE-05")
@@ -118,18 +118,18 @@ def can_advance(agent: Agent) -> bool:
 
 def advance(run: Run, label: Label) -> None:
     """Go on with a creation: enter the setup, take its result, publish, or begin the rollback."""
-    agent = run[label]
+    agent = run.agents[label]
     if agent.failure is None and (refusal := publication.why_dead(run, agent)) is not None:
         deactivate(run, label, code(refusal))
-        agent = run[label]
+        agent = run.agents[label]
     if agent.failure is None and agent.stage is Stage.BEGUN and agent.setup is Setup.PLAIN:
-        if any(other.id == agent.id and other.stage is Stage.IN_SETUP for other in run.agents):
+        if any(other.id == agent.id and other.stage is Stage.IN_SETUP for other in run.agents.values()):
             run.mark("window", Window.TWO_CREATIONS_AT_GATE)
         run.update(label, stage=Stage.IN_SETUP, in_setup=run.arrive(GateKind.SETUP, label))
         return
     if agent.failure is None and agent.in_setup is not None and agent.in_setup.outcome == THROW:
         deactivate(run, label, thrown(_SETUP_TAG))
-    agent = run[label]
+    agent = run.agents[label]
     if agent.in_setup is not None:
         agent = run.update(label, in_setup=None)
     if agent.failure is None:

@@ -17,9 +17,9 @@ _PARENT_ENDED = code(Refusal.OWNER_DISPOSED)
 
 def deactivate(run: Run, label: Label, cause: Code) -> None:
     """Let a lifecycle be unwanted, and with it the creations that are pending on its behalf."""
-    if run[label].failure is not None:
+    if run.agents[label].failure is not None:
         return
     run.update(label, failure=cause)
-    for other in run.agents:
+    for other in run.agents.values():
         if other.origin.parent == label and other.stage < Stage.LIVE:
             deactivate(run, other.label, _PARENT_ENDED)

@@ -47,7 +47,7 @@ def can_run(agent: Agent) -> bool:
 
 def advance(run: Run, label: Label) -> None:
     """Run the driver to its next wait."""
-    _STRETCHES[run[label].driver](run, label)
+    _STRETCHES[run.agents[label].driver](run, label)
 
 
 _STRETCHES = {**turns.STRETCHES, **steps.STRETCHES}

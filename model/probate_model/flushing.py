@@ -30,31 +30,31 @@ _FAILED = demand("FLUSH-02", step="FLUSH-02", source="FLUSH-02")
 def is_due(run: Run, label: Label) -> bool:
     """Tell whether the end of a turn is flushed: a session that is not in the store any more can't be."""
     if run.edition.closing_flush is ClosingFlush.NONE:
-        run.silence("FLUSH-05", run[label], "session/flush")
+        run.silence("FLUSH-05", run.agents[label], "session/flush")
         return False
     return run.edition.disposed_status is DisposedStatus.YES or label in run.sessions
 
 
 def begin(run: Run, label: Label, *, closing: bool) -> None:
     """Call the flush listeners."""
-    agent = run[label]
+    agent = run.agents[label]
     keeping.promise(run, label, agent.records)
     run.emit(label, Flushed(agent.ref, agent.records), _CLOSING if closing else _INJECTED)
     if closing:
         _arrive(run, label, closing=True)
     else:
-        run.update(label, called=run[label].called + 1)
+        run.update(label, called=run.agents[label].called + 1)
 
 
 def _arrive(run: Run, label: Label, *, closing: bool) -> None:
     arrival = run.arrive(GateKind.FLUSH, label)
     outcome = keeping.arrived(run, label, arrival.outcome)
-    run.update(label, flushes=(*run[label].flushes, Flush(closing, outcome)))
+    run.update(label, flushes=(*run.agents[label].flushes, Flush(closing, outcome)))
 
 
 def enter(run: Run, label: Label) -> None:
     """Enter the listeners of a flush that no driver waits for."""
-    run.update(label, called=run[label].called - 1)
+    run.update(label, called=run.agents[label].called - 1)
     _arrive(run, label, closing=False)
 
 
@@ -70,14 +70,14 @@ def end_injected(run: Run, label: Label) -> None:
 
 def end(run: Run, label: Label, *, closing: bool) -> bool:
     """Take the oldest flush of its sort that ended off the list, and report it if it failed; tells whether it did."""
-    flushes = run[label].flushes
+    flushes = run.agents[label].flushes
     position = next(i for i, flush in enumerate(flushes) if flush.closing is closing and flush.outcome)
     run.update(label, flushes=(*flushes[:position], *flushes[position + 1 :]))
     keeping.ended(run, label, flushes[position].outcome)
     failed = flushes[position].outcome == FAIL
     if failed:
         due = keeping.failure_demand(run, label, _FAILED)
-        run.emit(label, AgentError(run[label].ref, 0, ErrorSource.FLUSH), due)
+        run.emit(label, AgentError(run.agents[label].ref, 0, ErrorSource.FLUSH), due)
     return failed
 
 

@@ -57,24 +57,19 @@ class Followed:
 
     def able(self) -> list[tuple[Agent, list[Step]]]:
         """List the agents that could run now, each with its steps; only those that may have changed are asked."""
-        agents, touched, known = self.run.agents, self.run.touched, self._steps
-        able = []
-        for agent in agents:
-            label = agent.label
-            if label in touched:
-                known[label] = steps_of_agents((agent,), agents)
-            steps = known[label]
-            if steps:
-                able.append((agent, steps))
-        touched.clear()
-        return able
+        run, known = self.run, self._steps
+        agents = run.agents.values()
+        for agent in run.asked():
+            known[agent.label] = steps_of_agents((agent,), agents)
+        run.touched.clear()
+        return [(agent, steps) for label, agent in run.agents.items() if (steps := known[label])]
 
     def others(self) -> list[Step]:
         """List the steps of unloads and of rooms."""
         run = self.run
         if not run.unloads and run.rooms is NO_ROOMS:
             return []
-        return [step for step in steps_of_others(run) if not isinstance(step.subject, Due)]
+        return [step for step in steps_of_others(run, run.agents.values()) if not isinstance(step.subject, Due)]
 
     def label_of(self, event: AgentEvent | ScopeCleanup) -> Label | None:
         """Give the creation that made the agent that an event is about; none if that has not come up yet."""
@@ -82,7 +77,7 @@ class Followed:
             return event.creation
         label = self._labels.get(event.agent)
         if label is None:
-            label = next((agent.label for agent in self.run.agents if agent.ref == event.agent), None)
+            label = next((agent.label for agent in self.run.agents.values() if agent.ref == event.agent), None)
             if label is not None:
                 self._labels[event.agent] = label
         return label
@@ -162,7 +157,7 @@ def _take(
 
 def _timeless(run: Run, able: Sequence[tuple[Agent, Sequence[Step]]], others: Sequence[Step]) -> Step | None:
     """Give a step whose time makes no difference; none if there is none."""
-    agents, edition, rooms = run.agents, run.edition, run.rooms
+    agents, edition, rooms = run.agents.values(), run.edition, run.rooms
     for agent, steps in able:
         for step in steps:
             if timeless_of(agent, step.activity, agents, edition, rooms):
@@ -195,9 +190,9 @@ def _next_of(run: Run, unload: Unload) -> Label | None:
     if unload.begun:
         label = unload.to_start[0] if unload.to_start else None
     else:
-        made = (agent for agent in reversed(run.agents) if made_through(agent, unload))
+        made = (agent for agent in reversed(run.agents.values()) if made_through(agent, unload))
         label = next((agent.label for agent in made if agent.teardown is not Teardown.DONE), None)
-    return None if label is None or run[label].teardown is not Teardown.NONE else label
+    return None if label is None or run.agents[label].teardown is not Teardown.NONE else label
 
 
 def _concerned(
@@ -206,7 +201,7 @@ def _concerned(
     """List the steps that may lead to an event of the agent: its own, those of others, and its parent's teardown."""
     if label is None:
         return [step for _, steps in able for step in steps] + [*others]
-    subject = run.find(label)
+    subject = run.agents.get(label)
     parent = None if subject is None else subject.origin.parent
     steps = [step for agent, own in able if agent.label == label for step in own]
     if subject is not None and subject.teardown is not Teardown.NONE:
@@ -236,8 +231,10 @@ def _choose(followed: Followed, steps: Sequence[Step], event: Event, show: Show)
 
 def _rest(followed: Followed, show: Show) -> bool:
     """Fire what is left, which must be silent; tells whether that leads to rest."""
+    run = followed.run
     while True:
-        steps = [step for _, steps in followed.able() for step in steps] or steps_of_others(followed.run)
+        steps = [step for _, steps in followed.able() for step in steps]
+        steps = steps or steps_of_others(run, run.agents.values())
         if not steps:
             return True
         if show(followed.fire(steps[0])):

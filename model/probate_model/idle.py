@@ -54,7 +54,7 @@ def wait(run: Run, agent: Agent, caller: Label) -> None:
 
 def become_idle(run: Run, label: Label, *, after_failed_flush: bool = False) -> None:
     """Release the waiters, and announce idle if the agent was running."""
-    agent = run[label]
+    agent = run.agents[label]
     freed = () if run.edition.wake is Wake.WITHIN_SEND else agent.waiters
     run.update(label, waiters=agent.waiters[len(freed) :], status=Status.IDLE)
     if agent.status is Status.RUNNING:
@@ -67,7 +67,7 @@ def become_idle(run: Run, label: Label, *, after_failed_flush: bool = False) -> 
 
 def look(run: Run, label: Label) -> None:
     """Let the waiters of an agent see that it is idle."""
-    agent = run[label]
+    agent = run.agents[label]
     run.update(label, waiters=())
     for waiter in agent.waiters:
         run.owe(waiter, RETURNED, "IDLE-02")
@@ -75,7 +75,7 @@ def look(run: Run, label: Label) -> None:
 
 def driver_exited(run: Run, label: Label) -> None:
     """Mark the driver as gone for good and release those who wait for that."""
-    waiters = run[label].exit_waiters
+    waiters = run.agents[label].exit_waiters
     run.update(label, driver=Driver.EXITED, armed=False, fired=None, exit_waiters=())
     for waiter in waiters:
         run.owe(waiter, RETURNED, "IDLE-04")

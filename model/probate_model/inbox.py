@@ -93,7 +93,7 @@ def steer(run: Run, op: Steer) -> bool:
 
 def queue(run: Run, label: Label, text: Text, due: Demand = _QUEUED) -> None:
     """Put a prompt at the tail, announce it, and wake the driver."""
-    agent = run[label]
+    agent = run.agents[label]
     aborted = agent.fired is not None
     if aborted:
         run.mark("window", Window.SEND_AFTER_ABORT)
@@ -106,7 +106,7 @@ def queue(run: Run, label: Label, text: Text, due: Demand = _QUEUED) -> None:
 
 def refused(run: Run, call: Label, label: Label, text: Text) -> bool:
     """Refuse input to a disposed agent, of invalid content, or from inside of an append to the log that it goes to."""
-    agent = run[label]
+    agent = run.agents[label]
     records = run.edition.queue_events is QueueEvents.INBOX_RECORDS
     if agent.status is Status.DISPOSED:
         run.settled(call, Raised(code(Refusal.DISPOSED)), _DISPOSED)
@@ -135,7 +135,7 @@ def _unannounced(run: Run, agent: Agent, clause: str, text: Text, *, records: bo
 
 def _insert_waking(run: Run, label: Label, queue: InboxQueue, text: Text) -> None:
     """Insert input and wake the driver. What comes after an abort has missed the step that it might have joined."""
-    agent = run[label]
+    agent = run.agents[label]
     aborted = agent.status is Status.RUNNING and agent.fired is not None
     if aborted:
         run.mark("window", Window.SEND_AFTER_ABORT)
@@ -151,7 +151,7 @@ def _insert_waking(run: Run, label: Label, queue: InboxQueue, text: Text) -> Non
 def insert(run: Run, label: Label, queue: InboxQueue, text: Text, due: Demand) -> None:
     """Log an insertion, and then carry it out."""
     log.append(run, label, InboxInserted(queue, text), due)
-    agent = run[label]
+    agent = run.agents[label]
     if queue is InboxQueue.NEXT_TURN:
         run.update(label, queued=(*agent.queued, text))
     else:
@@ -160,7 +160,7 @@ def insert(run: Run, label: Label, queue: InboxQueue, text: Text, due: Demand) -
 
 def discard(run: Run, label: Label, due: Demand) -> None:
     """Drop all that is pending; where the inbox is kept in the log, that is logged, what waits for a step first."""
-    agent = run[label]
+    agent = run.agents[label]
     run.update(label, queued=(), steering=())
     if run.edition.queue_events is QueueEvents.INBOX_RECORDS:
         for queue, count in (
@@ -183,7 +183,7 @@ def wake(run: Run, label: Label, *, aborted: bool) -> None:
 
     :param aborted: whether what runs had been aborted when the input came, so that it will not take it in
     """
-    agent = run[label]
+    agent = run.agents[label]
     if agent.woken is None:
         return  # what is queued wakes it
     if agent.status is Status.RUNNING:

@@ -27,7 +27,7 @@ def append(run: Run, label: Label, record: Record, demand: Demand, **fields: obj
 
     :param fields: what else of the agent changes with the commit
     """
-    agent = run[label]
+    agent = run.agents[label]
     if run.rooms is not NO_ROOMS:
         demand = keeping.logged(run, label, record, demand)
     run.update(label, records=agent.records + 1, **fields)

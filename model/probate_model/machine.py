@@ -11,7 +11,7 @@ queue does, and it is only an order among many: where the contract leaves order 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from probate_model import (
@@ -191,7 +191,7 @@ def _release(run: Run, gate: Gate, outcome: GateOutcome) -> bool:
     kind, label = gate.kind, gate.creation
     if kind in _ROOM_OF_GATE:
         return _ROOM_OF_GATE[kind].release(run, gate, outcome)
-    agent = run.find(label)
+    agent = run.agents.get(label)
     if agent is None or not waits(agent, kind):
         return False
     if kind is GateKind.FLUSH:
@@ -221,24 +221,24 @@ def somebody_waits(run: Run, gate: Gate) -> bool:
     """Tell whether something waits at a gate, of whichever profile: whether a release would not be void."""
     if gate.kind in _ROOM_OF_GATE:
         return _ROOM_OF_GATE[gate.kind].waits(run.rooms, gate)
-    agent = run.find(gate.creation)
+    agent = run.agents.get(gate.creation)
     return agent is not None and waits(agent, gate.kind)
 
 
 def enabled(world: World) -> tuple[Step, ...]:
     """List the steps that could run now, in the canonical order."""
-    return tuple(_steps(world.agents, world))
+    return tuple(_steps(world.agents, world, world.agents))
 
 
-def _steps(asked: Iterable[Agent], within: World | Run) -> list[Step]:
-    """List the steps of the agents that are asked, and of all else."""
-    steps = steps_of_agents(asked, within.agents)
+def _steps(asked: Iterable[Agent], within: World | Run, agents: Collection[Agent]) -> list[Step]:
+    """List the steps of the agents that are asked, some of ``agents``, and of all else."""
+    steps = steps_of_agents(asked, agents)
     if within.unloads or within.due or within.rooms is not NO_ROOMS:
-        steps += steps_of_others(within)
+        steps += steps_of_others(within, agents)
     return steps
 
 
-def steps_of_agents(asked: Iterable[Agent], agents: Sequence[Agent]) -> list[Step]:
+def steps_of_agents(asked: Iterable[Agent], agents: Collection[Agent]) -> list[Step]:
     """List the steps of those agents that are asked, some of ``agents``."""
     steps: list[Step] = []
     for agent in asked:
@@ -258,9 +258,9 @@ def steps_of_agents(asked: Iterable[Agent], agents: Sequence[Agent]) -> list[Ste
     return steps
 
 
-def steps_of_others(within: World | Run) -> list[Step]:
+def steps_of_others(within: World | Run, agents: Collection[Agent]) -> list[Step]:
     """List the steps that are of no agent: of unloads, of rooms, and the settlements that are due."""
-    agents, unloads, due, rooms = within.agents, within.unloads, within.due, within.rooms
+    unloads, due, rooms = within.unloads, within.due, within.rooms
     steps: list[Step] = []
     if unloads:
         steps += [_made(Step, ("unload", unload)) for unload in unloads if owners.can_advance(agents, unload)]
@@ -290,12 +290,12 @@ def _can_fire(run: Run, step: Step) -> bool:
     subject = step.subject
     if isinstance(subject, str):
         untouched = subject not in run.touched and step.activity != "teardown"
-        return untouched or step in steps_of_agents((run[subject],), run.agents)
+        return untouched or step in steps_of_agents((run.agents[subject],), run.agents.values())
     if isinstance(subject, Due):
         return subject in run.due
     if isinstance(subject, Unload):
-        return any(other is subject for other in run.unloads) and owners.can_advance(run.agents, subject)
-    return subject.what in _ROOM_OF[subject.profile].steps(run.rooms, run.agents)
+        return any(other is subject for other in run.unloads) and owners.can_advance(run.agents.values(), subject)
+    return subject.what in _ROOM_OF[subject.profile].steps(run.rooms, run.agents.values())
 
 
 def advance(run: Run, step: Step) -> None:
@@ -358,7 +358,7 @@ class Walk:
         run = self.run
         expected, touched = run.expected, run.touched
         stretches: list[Stretch] = [_made(Stretch, (len(expected), run.due, run.listeners, None))]
-        while steps := _steps(run.asked(), run):
+        while steps := _steps(run.asked(), run, run.agents.values()):
             touched.clear()
             for step in steps:
                 if step is steps[0] or _can_fire(run, step):
@@ -367,10 +367,6 @@ class Walk:
         _bind(run)
         touched.clear()
         return tuple(stretches)
-
-    def steps(self) -> list[Step]:
-        """List the steps that could run now."""
-        return _steps(self.run.agents, self.run)
 
     def fire(self, step: Step) -> tuple[Expected, ...]:
         """Run one of them to its next wait, and give the events on the way."""
@@ -394,7 +390,7 @@ def _bind(run: Run) -> None:
     if run.rooms is not NO_ROOMS:
         for room in ROOMS:
             run.rooms = room.bind(run.rooms)
-    for agent in run.agents:
+    for agent in run.agents.values():
         if agent.returned is Returned.SINCE_SETTLE:
             run.update(agent.label, returned=Returned.BOUND)
 

@@ -9,7 +9,7 @@ the two share nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 
 from probate_model import teardown
 from probate_model.alphabet.events import RETURNED
@@ -74,7 +74,7 @@ def _begin_unload(run: Run, owner: Owner, call: Label, cause: Refusal) -> bool:
     if owner.active:
         _replace(run, owner._replace(active=False))
         unload = Unload(owner.name, owner.incarnation, (call,))
-        for agent in run.agents:
+        for agent in run.agents.values():
             if made_through(agent, unload) and agent.stage < Stage.LIVE:
                 deactivate(run, agent.label, code(cause))
         run.unloads = (*run.unloads, unload)
@@ -98,7 +98,7 @@ def _returned(owner: OwnerName | None) -> str:
     return "OWNER-05" if owner is None else "OWNER-03"
 
 
-def can_advance(agents: Sequence[Agent], unload: Unload) -> bool:
+def can_advance(agents: Collection[Agent], unload: Unload) -> bool:
     """Tell whether an unload has a teardown to start, or nothing left to wait for."""
     if not unload.begun or unload.to_start:
         return True
@@ -110,7 +110,7 @@ def advance(run: Run, unload: Unload) -> None:
     if not unload.begun:
         made = tuple(
             agent.label
-            for agent in reversed(run.agents)
+            for agent in reversed(run.agents.values())
             if made_through(agent, unload) and agent.teardown is not Teardown.DONE
         )
         begun = unload._replace(begun=True, to_start=made, awaited=made)
@@ -122,7 +122,7 @@ def advance(run: Run, unload: Unload) -> None:
         cause = Refusal.PROVIDER_INACTIVE if unload.owner is None else Refusal.OWNER_DISPOSED
         teardown.begin(run, first, cause, teardown.UNLOADED)
         return
-    if can_advance(run.agents, unload):
+    if can_advance(run.agents.values(), unload):
         run.replace_unload(unload, None)
         for caller in unload.callers:
             run.owe(caller, RETURNED, _returned(unload.owner))

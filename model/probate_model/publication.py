@@ -34,7 +34,7 @@ _SESSION_RESUMED = demand("PUBLISH-03", edge="PUBLISH-03", source="RESUME-10")
 def owner_active(run: Run, origin: Origin) -> bool:
     """Tell whether the one on whose behalf a creation is made has not begun to end."""
     if origin.parent is not None:
-        return not run[origin.parent].ending
+        return not run.agents[origin.parent].ending
     for owner in run.owners:
         if owner.name == origin.owner:
             return owner.active and owner.incarnation == origin.incarnation
@@ -53,7 +53,7 @@ def why_dead(run: Run, agent: Agent) -> Refusal | None:
 
 def publish(run: Run, label: Label) -> None:
     """Publish the agent, or roll back what was published of it."""
-    agent = run[label]
+    agent = run.agents[label]
     if registry.holds_session(run, agent.id):
         deactivate(run, label, code(Refusal.ID_EXISTS))
         run.silence("CREATE-12", run.would_be(label), "session/created")
@@ -64,20 +64,20 @@ def publish(run: Run, label: Label) -> None:
     registry.enter(run, label)
     due = _SESSION_CREATED_AGAIN if again else _SESSION_CREATED
     veto = _announce(run, label, due._replace(edge="RESUME-01") if keeping.is_resumed(run, label) else due)
-    if run[label].failure is None and veto is None:
-        driver = run[label].driver
+    if run.agents[label].failure is None and veto is None:
+        driver = run.agents[label].driver
         driver = Driver.PARKED if driver is Driver.NONE else driver
         run.update(label, stage=Stage.LIVE, driver=driver, returned=Returned.SINCE_SETTLE)
         returned = "RESUME-01" if keeping.is_resumed(run, label) else "CREATE-01"
-        run.owe(label, CallReturned(run[label].ref), "REGISTRY-03" if again else returned)
+        run.owe(label, CallReturned(run.agents[label].ref), "REGISTRY-03" if again else returned)
         return
     if veto is not None:
         deactivate(run, label, veto)
     run.update(label, stage=Stage.FAILED)
-    if veto is not None and run[label].teardown is Teardown.NONE:
+    if veto is not None and run.agents[label].teardown is Teardown.NONE:
         teardown.stop(run, label)
         teardown.detach_if_drained(run, label)
-    elif run[label].teardown is Teardown.NONE:
+    elif run.agents[label].teardown is Teardown.NONE:
         run.update(label, teardown=Teardown.ASKED)
 
 
@@ -88,21 +88,21 @@ def _is_free_early(run: Run) -> bool:
 
 def _announce(run: Run, label: Label, due: Demand) -> Code | None:
     """Make the three announcements, each only if the creation is alive; gives the code of a veto."""
-    ref = run[label].ref
+    ref = run.agents[label].ref
     run.update(label, session_announced=True)
     veto = run.emit(label, SessionCreated(ref), due)
     if veto is not None or not _alive(run, label):
-        run.silence("PUBLISH-06" if veto is None else "PUBLISH-04", run[label], "agent/created")
+        run.silence("PUBLISH-06" if veto is None else "PUBLISH-04", run.agents[label], "agent/created")
         return veto
     run.update(label, agent_announced=True)
     veto = run.emit(label, AgentCreated(ref), _AGENT_CREATED)
     if veto is not None or not _alive(run, label):
-        run.silence("PUBLISH-06", run[label], "agent/session-start")
+        run.silence("PUBLISH-06", run.agents[label], "agent/session-start")
         return veto
     run.update(label, published=True)
     if keeping.is_resumed(run, label):
         run.emit(label, SessionStarted(ref, StartSource.RESUME), _SESSION_RESUMED)
-        run.silence("RESUME-07", run[label], "log", broad=True)
+        run.silence("RESUME-07", run.agents[label], "log", broad=True)
     else:
         run.emit(label, SessionStarted(ref, StartSource.STARTUP), _SESSION_STARTED)
     _alive(run, label)
@@ -110,7 +110,7 @@ def _announce(run: Run, label: Label, due: Demand) -> Code | None:
 
 
 def _alive(run: Run, label: Label) -> bool:
-    agent = run[label]
+    agent = run.agents[label]
     if agent.failure is None and (refusal := why_dead(run, agent)) is not None:
         deactivate(run, label, code(refusal))
-    return run[label].failure is None
+    return run.agents[label].failure is None

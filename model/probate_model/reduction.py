@@ -16,7 +16,7 @@ on what others do first. That the reduction loses nothing is tested by accepting
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 
 from probate_model import owners
 from probate_model.alphabet.editions import Edition, IdFree, TeardownOrder
@@ -41,7 +41,7 @@ def hurry(world: World, silences: list[Silence]) -> World:
         world = outcome.world
 
 
-def timeless(agents: Sequence[Agent], step: Step, edition: Edition, rooms: Rooms = NO_ROOMS) -> bool:
+def timeless(agents: Collection[Agent], step: Step, edition: Edition, rooms: Rooms = NO_ROOMS) -> bool:
     """Tell whether it makes no difference when an enabled step happens.
 
     When somebody is about to look at what is stored, it matters when a flush has ended.
@@ -57,7 +57,7 @@ def timeless(agents: Sequence[Agent], step: Step, edition: Edition, rooms: Rooms
 
 
 def timeless_of(
-    agent: Agent, activity: Activity, agents: Sequence[Agent], edition: Edition, rooms: Rooms = NO_ROOMS
+    agent: Agent, activity: Activity, agents: Collection[Agent], edition: Edition, rooms: Rooms = NO_ROOMS
 ) -> bool:
     """Tell the same of an enabled step of one of the agents."""
     match activity:
@@ -91,7 +91,7 @@ def _next_flush_failed(agent: Agent) -> bool:
     return next(ended).outcome == FAIL
 
 
-def _scope_is_timeless(agents: Sequence[Agent], agent: Agent, *, ends_silently: bool) -> bool:
+def _scope_is_timeless(agents: Collection[Agent], agent: Agent, *, ends_silently: bool) -> bool:
     if agent.teardown is Teardown.DETACHED:
         return (
             ends_silently
@@ -105,13 +105,13 @@ def _scope_is_timeless(agents: Sequence[Agent], agent: Agent, *, ends_silently: 
     return ends_silently and (not agent.cleanup or agent.in_cleanup is not None)
 
 
-def _unload_is_timeless(agents: Sequence[Agent], unload: Unload) -> bool:
+def _unload_is_timeless(agents: Collection[Agent], unload: Unload) -> bool:
     if not unload.begun:
         return not any(owners.made_through(agent, unload) and agent.teardown is not Teardown.DONE for agent in agents)
     return not unload.to_start or _is_begun(agents, unload.to_start[0])
 
 
-def _is_begun(agents: Sequence[Agent], label: Label) -> bool:
+def _is_begun(agents: Collection[Agent], label: Label) -> bool:
     """Tell whether starting the teardown of an agent would do nothing."""
     agent = next(agent for agent in agents if agent.label == label)
     return agent.teardown is not Teardown.NONE or agent.stage is not Stage.LIVE

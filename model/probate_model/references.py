@@ -15,7 +15,7 @@ from probate_model.world import Agent, Returned
 def on_agent(run: Run, name: Label) -> Agent | None:
     """Give the agent that an op speaks to; none if the reference is not bound."""
     if name == THIS:
-        return None if run.this is None else run[run.this]
+        return None if run.this is None else run.agents[run.this]
     return with_handle(run, name)
 
 
@@ -23,12 +23,12 @@ def with_handle(run: Run, name: Label) -> Agent | None:
     """Give the agent if its creation had returned at the last settle."""
     if name == THIS and run.this is not None:
         name = run.this
-    agent = run.find(name)
+    agent = run.agents.get(name)
     return agent if agent is not None and agent.returned is Returned.BOUND else None
 
 
 def on_creation(run: Run, name: Label) -> Agent | None:
     """Give the creation that an op speaks to: bound from its own item on."""
     if name == THIS:
-        return None if run.this is None else run[run.this]
-    return run.find(name)
+        return None if run.this is None else run.agents[run.this]
+    return run.agents.get(name)

@@ -69,7 +69,7 @@ def holds_session(run: Run, agent_id: AgentId) -> bool:
     """Tell whether the session store holds the id."""
     if run.edition.id_free is IdFree.AFTER_SCOPE and unwinds(run, agent_id):
         return True
-    return decisions.holds(((label, run[label].id) for label in run.sessions), agent_id)
+    return decisions.holds(((label, run.agents[label].id) for label in run.sessions), agent_id)
 
 
 def unwinds(run: Run, agent_id: AgentId) -> bool:
@@ -80,7 +80,7 @@ def unwinds(run: Run, agent_id: AgentId) -> bool:
     left = run.sessions if run.edition.teardown is TeardownOrder.SCOPE_FIRST else None
     return any(
         agent.id == agent_id and agent.number and agent.teardown in _UNWINDING and (left is None or agent.label in left)
-        for agent in run.agents
+        for agent in run.agents.values()
     )
 
 
@@ -98,7 +98,7 @@ def detach(run: Run, label: Label) -> None:
     """Remove the agent's entry, then the session's, and announce what had been announced; once."""
     if label not in run.sessions:
         return
-    agent = run[label]
+    agent = run.agents[label]
     run.registry = decisions.detach(run.registry, label)
     if agent.agent_announced:
         failed = agent.stage is Stage.FAILED
@@ -115,7 +115,7 @@ def detach(run: Run, label: Label) -> None:
 def _why_disposed(run: Run, agent: Agent) -> Demand:
     """Give why the end of an agent is announced: for want of a status it may be the first that is seen of the end."""
     if run.edition.disposed_status is DisposedStatus.NO:
-        if agent.origin.parent is not None and run[agent.origin.parent].teardown is Teardown.SCOPE:
+        if agent.origin.parent is not None and run.agents[agent.origin.parent].teardown is Teardown.SCOPE:
             return _AGENT_TAKEN_ALONG
         if any(agent.label in unload.awaited for unload in run.unloads):
             return _AGENT_UNLOADED

@@ -20,7 +20,7 @@ can make an agent able to run without changing it must touch it (``Run.touched``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from probate_model.alphabet.bridge import BRIDGE_OWNER
@@ -106,7 +106,7 @@ class Room(NamedTuple):
     profile: str
     begins: Mapping[type[Any], Callable[[Run, Any], bool]]
     """The rule of each of its ops; false if the op is void."""
-    steps: Callable[[Rooms, Sequence[Agent]], Sequence[Hashable]]
+    steps: Callable[[Rooms, Collection[Agent]], Sequence[Hashable]]
     """Lists what could run now, in the canonical order."""
     fire: Callable[[Run, Any], None]
     """Runs one of these to its next wait."""

@@ -96,7 +96,6 @@ class Run:
 
     __slots__ = (
         "_begin",
-        "_places",
         "agents",
         "appending",
         "contained",
@@ -121,9 +120,8 @@ class Run:
 
     def __init__(self, world: World, begin: Begin) -> None:
         self._begin = begin
-        self.agents = list(world.agents)
+        self.agents = {agent.label: agent for agent in world.agents}
         """All agents that ever began, in order of creation, as they are at this moment; changed by ``update`` alone."""
-        self._places: dict[Label, int] | None = None
         self.edition = world.edition
         self.owners = world.owners
         self.provider = world.provider
@@ -168,7 +166,7 @@ class Run:
                 self.edition,
                 self.owners,
                 self.provider,
-                tuple(self.agents),
+                tuple(self.agents.values()),
                 self.registry,
                 self.sessions,
                 self.numbers,
@@ -180,33 +178,17 @@ class Run:
             ),
         )
 
-    def _locate(self) -> dict[Label, int]:
-        """Find where each agent is; when first asked for, since many runs speak of none."""
-        places = self._places = {agent.label: position for position, agent in enumerate(self.agents)}
-        return places
-
-    def __getitem__(self, label: Label) -> Agent:
-        return self.agents[(self._places or self._locate())[label]]
-
-    def find(self, label: Label) -> Agent | None:
-        """Give the agent that the creation ``label`` made or makes; none if there is no such creation."""
-        position = (self._places or self._locate()).get(label)
-        return None if position is None else self.agents[position]
-
     def add(self, agent: Agent) -> None:
         """Add a creation that has begun."""
-        (self._places or self._locate())[agent.label] = len(self.agents)
-        self.agents.append(agent)
+        self.agents[agent.label] = agent
         self.touched.add(agent.label)
 
     def update(self, label: Label, **fields: object) -> Agent:
         """Change fields of one agent, and give the agent as it is then."""
-        position = (self._places or self._locate())[label]
-        values: list[object] = list(self.agents[position])
+        values: list[object] = list(self.agents[label])
         for name, value in fields.items():
             values[_PLACES[name]] = value
-        agent = _made(Agent, values)
-        self.agents[position] = agent
+        agent = self.agents[label] = _made(Agent, values)
         self.touched.add(label)
         return agent
 
@@ -214,13 +196,12 @@ class Run:
         """Give the agents that may have become able to run, in order of creation."""
         touched = self.touched
         if len(touched) < 2:
-            return [self[label] for label in touched]
-        return [agent for agent in self.agents if agent.label in touched]
+            return [self.agents[label] for label in touched]
+        return [agent for label, agent in self.agents.items() if label in touched]
 
     def end_all(self) -> None:
         """Let everything vanish that ran, and begin anew with all owners and the provider active."""
-        self.agents = []
-        self._places = None
+        self.agents = {}
         self.touched.clear()
         self.owners = tuple(Owner(owner.name) for owner in self.owners)
         self.provider = Owner(None)
@@ -239,7 +220,7 @@ class Run:
 
     def would_be(self, label: Label) -> Agent:
         """Give a creation as it would be if its session were announced now: what must not be observed of it."""
-        agent = self[label]
+        agent = self.agents[label]
         return agent._replace(number=dict(self.numbers).get(agent.id, 0) + 1)
 
     def replace_unload(self, old: Unload, new: Unload | None) -> None:

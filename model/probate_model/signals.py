@@ -29,7 +29,7 @@ _HEARD_DISPOSAL = demand("DISPOSE-02", cause="DISPOSE-02")
 
 def fire(run: Run, label: Label, cause: StopCause) -> bool:
     """Fire the signal of the open turn, if it is armed and has not fired yet; tells whether a body heard it."""
-    agent = run[label]
+    agent = run.agents[label]
     if not agent.armed or agent.fired is not None:
         if agent.armed:
             run.silence("CANCEL-06", agent, "signal")

@@ -43,7 +43,7 @@ _CUT_RESULT = demand("TOOL-03", n="TOOL-03", outcome="TOOL-03", seq="TURN-13")
 
 
 def _log_prompt(run: Run, label: Label) -> None:
-    agent = run[label]
+    agent = run.agents[label]
     if agent.stopping:
         turns.close(run, label, TurnOutcome.COMPLETED)
         return
@@ -55,14 +55,14 @@ def _log_prompt(run: Run, label: Label) -> None:
 
 
 def _before_step(run: Run, label: Label) -> None:
-    if run[label].stopping:
+    if run.agents[label].stopping:
         turns.close(run, label, TurnOutcome.COMPLETED)
         return
     if run.edition.user_message is UserMessagePlace.AFTER_STEP:
         taking.claim_steering(run, label)
     else:
         taking.take_in_steering(run, label)
-    if run[label].stopping:
+    if run.agents[label].stopping:
         turns.close(run, label, TurnOutcome.COMPLETED)
         return
     _prepare_step(run, label)
@@ -73,7 +73,7 @@ def _prepare_step(run: Run, label: Label) -> None:
 
 
 def _open_step(run: Run, label: Label) -> None:
-    agent = run[label]
+    agent = run.agents[label]
     outcome = agent.wait.outcome if agent.wait else None
     if agent.stopping:
         run.update(label, wait=None)
@@ -95,7 +95,7 @@ def _enter_step(run: Run, label: Label) -> None:
 
 
 def _call_model(run: Run, label: Label) -> None:
-    agent = run[label]
+    agent = run.agents[label]
     if agent.stopping:
         _close_step_and_turn(run, label)
         return
@@ -103,7 +103,7 @@ def _call_model(run: Run, label: Label) -> None:
 
 
 def _take_answer(run: Run, label: Label) -> None:
-    agent = run[label]
+    agent = run.agents[label]
     outcome = agent.wait.outcome if agent.wait else None
     if agent.stopping or outcome is None:
         run.update(label, wait=None)
@@ -134,7 +134,7 @@ def _take_answer(run: Run, label: Label) -> None:
         max_tokens=agent.max_tokens or starved,
         driver=Driver.NEXT_TOOL if tools else Driver.ANSWERED,
     )
-    if tools and not run[label].stopping:
+    if tools and not run.agents[label].stopping:
         _call_tool(run, label)
 
 
@@ -145,7 +145,7 @@ def _answer_of(agent: Agent) -> Text:
 
 def _call_tool(run: Run, label: Label) -> None:
     """Log the next call of the batch, and enter its body; one that a stop keeps from beginning is logged too."""
-    agent = run[label]
+    agent = run.agents[label]
     n = agent.tool + 1
     cut = agent.stopping
     due, driver = (_CUT_CALL, Driver.NEXT_TOOL) if cut else (_TOOL_CALL, Driver.CALLING)
@@ -156,7 +156,7 @@ def _call_tool(run: Run, label: Label) -> None:
 
 def _enter_tool(run: Run, label: Label) -> None:
     """Enter the body of the call that was logged last, unless a stop keeps it from that: then its result is aborted."""
-    agent = run[label]
+    agent = run.agents[label]
     if not agent.stopping:
         run.update(label, driver=Driver.TOOL)
         if run.rooms.bridge is not None and (asked := permission.ask(run, label)) is not None:
@@ -171,7 +171,7 @@ def _enter_tool(run: Run, label: Label) -> None:
 
 
 def _take_result(run: Run, label: Label) -> None:
-    agent = run[label]
+    agent = run.agents[label]
     wait = agent.wait
     due = _TOOL_RESULT
     if wait is not None and wait.asks and not agent.stopping:
@@ -187,7 +187,7 @@ def _take_result(run: Run, label: Label) -> None:
     log.append(run, label, ToolResult(agent.tool, outcome), due, wait=None, driver=Driver.NEXT_TOOL)
     if last:
         _end_batch(run, label)
-        agent = run[label]
+        agent = run.agents[label]
         if not agent.stopping and not agent.steering and not run.edition.pauses_in_steps:
             _end_step(run, label)
 
@@ -199,7 +199,7 @@ def _end_batch(run: Run, label: Label) -> None:
 
 
 def _end_step(run: Run, label: Label) -> None:
-    agent = run[label]
+    agent = run.agents[label]
     if agent.stopping:
         _close_step_and_turn(run, label)
     elif agent.steering and _takes_in_at_the_end(run):
@@ -216,7 +216,7 @@ def _takes_in_at_the_end(run: Run) -> bool:
 
 
 def _between_steps(run: Run, label: Label) -> None:
-    agent = run[label]
+    agent = run.agents[label]
     if not agent.stopping and (agent.more or agent.steering):
         _before_step(run, label)
     else:
@@ -225,7 +225,7 @@ def _between_steps(run: Run, label: Label) -> None:
 
 def _close_step_and_turn(run: Run, label: Label) -> None:
     """Close what a stop has left open, in one stretch."""
-    agent = run[label]
+    agent = run.agents[label]
     log.append(run, label, StepEnd(agent.turn, agent.step), _STEP_END)
     turns.close(run, label, TurnOutcome.COMPLETED)
 

@@ -28,7 +28,7 @@ _TAKEN_IN = {
 
 def claim_steering(run: Run, label: Label) -> bool:
     """Take in all that waits for a step, with a record of that where there are any; tells whether there was any."""
-    agent = run[label]
+    agent = run.agents[label]
     if not agent.steering:
         return False
     run.update(label, claimed=agent.claimed + agent.steering, steering=())
@@ -39,7 +39,7 @@ def claim_steering(run: Run, label: Label) -> bool:
 
 def claim_prompt(run: Run, label: Label) -> None:
     """Take in the prompt of a turn, with a record of that."""
-    agent = run[label]
+    agent = run.agents[label]
     if agent.queued:
         prompt, rest = decisions.claim(agent.queued)
         run.update(label, queued=rest, prompt=prompt)
@@ -48,13 +48,13 @@ def claim_prompt(run: Run, label: Label) -> None:
 
 def log_claimed(run: Run, label: Label) -> None:
     """Log what the step takes in: what waited for a step, and then the prompt, if one is claimed."""
-    agent = run[label]
+    agent = run.agents[label]
     if agent.claimed:
         run.update(label, claimed=())
         due = _TAKEN_IN[run.edition.queue_events, run.edition.user_message]
         for text in agent.claimed:
             log.append(run, label, UserMessage(text), due)
-        agent = run[label]
+        agent = run.agents[label]
     if agent.prompt is None:
         return
     for text in agent.queued:
@@ -70,8 +70,8 @@ def take_in_steering(run: Run, label: Label) -> bool:
         log_claimed(run, label)
         return claimed
     any_arrived = False
-    while run[label].steering and not run[label].stopping:
-        first, *rest = run[label].steering
+    while run.agents[label].steering and not run.agents[label].stopping:
+        first, *rest = run.agents[label].steering
         run.update(label, steering=tuple(rest))
         log.append(run, label, UserMessage(first), _STEERING)
         any_arrived = True

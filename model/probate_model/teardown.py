@@ -20,7 +20,7 @@ of a creation that was vetoed. And it may know no status for this: then *stop* i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 
 from probate_model import decisions, driver, idle, inbox, registry, signals
 from probate_model.alphabet.editions import DisposedStatus, TeardownOrder
@@ -59,7 +59,7 @@ def dispose(run: Run, op: Dispose) -> bool:
 
 def join(run: Run, label: Label, caller: Label, due: Demand = _DISPOSED) -> None:
     """Let a caller wait for the end of a live agent, and begin that if nobody has."""
-    agent = run[label]
+    agent = run.agents[label]
     if agent.teardown is Teardown.DONE:
         run.owe(caller, RETURNED, "DISPOSE-01")
         return
@@ -73,7 +73,7 @@ def begin(run: Run, label: Label, cause: Refusal, due: Demand = _DISPOSED) -> No
     ``due`` says why the agent's end is announced.
     """
     deactivate(run, label, code(cause))
-    agent = run[label]
+    agent = run.agents[label]
     if cause is Refusal.LIFECYCLE_DISPOSED:
         _mark_window(run, agent)
     if agent.teardown is not Teardown.NONE:
@@ -102,7 +102,7 @@ def stop(run: Run, label: Label, due: Demand = _DISPOSED) -> None:
     if run.edition.disposed_status is DisposedStatus.NO:
         _cancel_for_good(run, label)
         return
-    agent = run[label]
+    agent = run.agents[label]
     run.update(
         label,
         teardown=Teardown.STOPPED,
@@ -116,13 +116,13 @@ def stop(run: Run, label: Label, due: Demand = _DISPOSED) -> None:
         run.emit(label, StatusChanged(agent.ref, Status.DISPOSED), due)
     else:
         run.silence("PUBLISH-08", agent, "agent/status", status=Status.DISPOSED)
-    if run[label].driver is Driver.NONE:
+    if run.agents[label].driver is Driver.NONE:
         idle.driver_exited(run, label)
 
 
 def _cancel_for_good(run: Run, label: Label) -> None:
     """Stop where disposal is no status: drop what is pending, and fire the turn's signal."""
-    agent = run[label]
+    agent = run.agents[label]
     run.update(label, teardown=Teardown.STOPPED, woken=None if agent.woken is None else False)
     if agent.driver is Driver.NONE:
         run.update(label, driver=Driver.PARKED)
@@ -140,11 +140,11 @@ def roll_back(run: Run, label: Label) -> None:
     """Unwind a creation that entered nothing: only its scope is left."""
     status = Status.DISPOSED if run.edition.disposed_status is DisposedStatus.YES else Status.IDLE
     run.update(label, stage=Stage.FAILED, teardown=Teardown.DETACHED, status=status)
-    ended = run[label].failure == code(Refusal.OWNER_DISPOSED)
+    ended = run.agents[label].failure == code(Refusal.OWNER_DISPOSED)
     run.silence("CREATE-09" if ended else "CREATE-14", run.would_be(label), "session/created")
 
 
-def can_advance(agents: Sequence[Agent], agent: Agent) -> bool:
+def can_advance(agents: Collection[Agent], agent: Agent) -> bool:
     """Tell whether the teardown of an agent, one of ``agents``, has something to do."""
     match agent.teardown:
         case Teardown.ASKED:
@@ -167,7 +167,7 @@ def _drained(agent: Agent) -> bool:
     return agent.status is Status.IDLE and agent.driver is Driver.PARKED and not driver.can_run(agent)
 
 
-def _scope_can_advance(agents: Sequence[Agent], agent: Agent) -> bool:
+def _scope_can_advance(agents: Collection[Agent], agent: Agent) -> bool:
     if not _is_unwound(agent):
         return True
     if agent.in_cleanup is not None and not agent.in_cleanup.over:
@@ -177,7 +177,7 @@ def _scope_can_advance(agents: Sequence[Agent], agent: Agent) -> bool:
 
 def advance(run: Run, label: Label) -> None:
     """Go on with the teardown by one stretch."""
-    agent = run[label]
+    agent = run.agents[label]
     scope_last = run.edition.teardown is TeardownOrder.SCOPE_LAST
     match decisions.teardown_after(agent.teardown, scope_last=scope_last, unwound=_is_unwound(agent)):
         case Teardown.STOPPED:
@@ -197,7 +197,7 @@ def detach_if_drained(run: Run, label: Label) -> None:
 
     Where the scope unwinds before that, they stay.
     """
-    if run.edition.teardown is TeardownOrder.SCOPE_LAST and _drained(run[label]):
+    if run.edition.teardown is TeardownOrder.SCOPE_LAST and _drained(run.agents[label]):
         run.update(label, teardown=Teardown.DETACHED)
         keeping.retire(run, label)
         registry.detach(run, label)
@@ -206,7 +206,7 @@ def detach_if_drained(run: Run, label: Label) -> None:
 def _enter_scope(run: Run, label: Label) -> None:
     children = tuple(
         other.label
-        for other in reversed(run.agents)
+        for other in reversed(run.agents.values())
         if other.origin.parent == label and other.teardown is not Teardown.DONE
     )
     agent = run.update(label, teardown=Teardown.SCOPE, children=children)
@@ -223,13 +223,13 @@ def _is_unwound(agent: Agent) -> bool:
 
 def _unwind_scope(run: Run, label: Label) -> None:
     """Begin what is next of the scope: the end of a child, or the cleanup when none is left."""
-    agent = run[label]
+    agent = run.agents[label]
     if agent.children:
         first, *rest = agent.children
         run.update(label, children=tuple(rest))
         begin(run, first, Refusal.OWNER_DISPOSED, _TAKEN_ALONG)
     else:
-        parent = any(other.origin.parent == label for other in run.agents)
+        parent = any(other.origin.parent == label for other in run.agents.values())
         if run.edition.teardown is TeardownOrder.SCOPE_LAST:
             due = _CLEANUP_AFTER_CHILDREN if parent else _CLEANUP
         else:
@@ -242,7 +242,7 @@ def _unwind_scope(run: Run, label: Label) -> None:
 
 def _finish(run: Run, label: Label) -> None:
     registry.detach(run, label)
-    agent = run[label]
+    agent = run.agents[label]
     run.update(label, teardown=Teardown.DONE, disposers=())
     if agent.origin.parent is not None:
         run.touched.add(agent.origin.parent)

@@ -58,7 +58,7 @@ def next_turn(run: Run, label: Label, *, late: bool = False) -> None:
 
     ``late`` says that a turn only follows because of steering that came too late for the last one.
     """
-    agent = run[label]
+    agent = run.agents[label]
     because = "FLUSH-02" if agent.driver is Driver.BETWEEN_TURNS else "INBOX-07" if late else "TURN-02"
     if agent.aside.cancelled and because != "INBOX-07":
         because = "CANCEL-04"
@@ -81,12 +81,12 @@ def next_turn(run: Run, label: Label, *, late: bool = False) -> None:
 
 def start(run: Run, label: Label) -> None:
     """Begin to run within the call that wakes the driver, with whatever is pending."""
-    _begin_turn(run, label, "CANCEL-04" if run[label].aside.cancelled else "TURN-16")
+    _begin_turn(run, label, "CANCEL-04" if run.agents[label].aside.cancelled else "TURN-16")
 
 
 def _begin_turn(run: Run, label: Label, because: str, *, late: bool = False) -> None:
     """Announce running, unless that is known, and open a turn; unless what was pending is called off from there."""
-    agent = run[label]
+    agent = run.agents[label]
     went_on = agent.status is Status.RUNNING
     if went_on:
         clause = "INBOX-07" if late else "TURN-09" if because == "TURN-02" else because
@@ -95,7 +95,7 @@ def _begin_turn(run: Run, label: Label, because: str, *, late: bool = False) -> 
     run.update(label, armed=True, fired=None, ends=False, status=Status.RUNNING, woken=woken)
     if agent.status is Status.IDLE:
         run.emit(label, StatusChanged(agent.ref, Status.RUNNING), _why_running(run, agent))
-    agent = run[label]
+    agent = run.agents[label]
     if agent.status is Status.DISPOSED:
         _exit(run, label)
         return
@@ -124,7 +124,7 @@ def _open_empty_turn(run: Run, label: Label) -> None:
     """Open the turn of what was cancelled before it was claimed. It is aborted already."""
     agent = run.update(label, status=Status.RUNNING)
     run.emit(label, StatusChanged(agent.ref, Status.RUNNING), _RUNNING_EMPTY)
-    agent = run[label]
+    agent = run.agents[label]
     if agent.status is Status.DISPOSED:
         _exit(run, label)
         return
@@ -134,7 +134,7 @@ def _open_empty_turn(run: Run, label: Label) -> None:
 
 
 def _exit(run: Run, label: Label) -> None:
-    agent = run[label]
+    agent = run.agents[label]
     run.silence("DISPOSE-03", agent, "agent/status")
     for text in (*agent.queued, *agent.steering):
         run.silence("DISPOSE-10", agent, "log", broad=True, record="turn/start")
@@ -144,7 +144,7 @@ def _exit(run: Run, label: Label) -> None:
 
 def _park(run: Run, label: Label) -> None:
     """Go idle. Where the driver ends with a turn, something may have woken it meanwhile: then it begins again."""
-    agent = run[label]
+    agent = run.agents[label]
     after_failed_flush = agent.driver is Driver.BETWEEN_TURNS
     if agent.aside.swept:
         run.silence(agent.aside.swept, agent, "log", lasting=False, record="turn/start")
@@ -152,16 +152,16 @@ def _park(run: Run, label: Label) -> None:
         run.silence("TURN-14", agent, "log", record="turn/start")
     run.update(label, driver=Driver.PARKED, armed=False, fired=None, ends=False)
     idle.become_idle(run, label, after_failed_flush=after_failed_flush)
-    if not agent.woken or run[label].status is not Status.IDLE:
+    if not agent.woken or run.agents[label].status is not Status.IDLE:
         return
-    if not (run[label].queued or run[label].steering):
+    if not (run.agents[label].queued or run.agents[label].steering):
         run.update(label, woken=False)
     elif run.edition.wake is Wake.WITHIN_SEND:
         _begin_turn(run, label, "TURN-15")
 
 
 def _open_turn(run: Run, label: Label, because: str, edge: str) -> None:
-    agent = run[label]
+    agent = run.agents[label]
     turn = agent.turn + 1
     opened: dict[str, object] = {"turn": turn, "turn_open": True, "step": 0, "max_tokens": False}
     start = TurnStart(turn, Trigger.MESSAGE)
@@ -170,7 +170,7 @@ def _open_turn(run: Run, label: Label, because: str, edge: str) -> None:
     log.append(run, label, start, _TURN_START_BY[because, edge], driver=Driver.OPENED, **opened)
     if run.edition.queue_events is QueueEvents.QUEUED:
         return
-    if run[label].stopping:
+    if run.agents[label].stopping:
         close(run, label, TurnOutcome.COMPLETED)
     else:
         taking.claim_steering(run, label)
@@ -179,7 +179,7 @@ def _open_turn(run: Run, label: Label, because: str, edge: str) -> None:
 
 def close(run: Run, label: Label, outcome: TurnOutcome) -> None:
     """Retire the signal, log how the turn ended, and begin the closing flush."""
-    agent, edition = run[label], run.edition
+    agent, edition = run.agents[label], run.edition
     outcome = decisions.outcome(
         outcome,
         agent.fired,
@@ -242,7 +242,7 @@ def _flushed(run: Run, label: Label) -> None:
 
 
 def _between_turns(run: Run, label: Label) -> None:
-    agent = run[label]
+    agent = run.agents[label]
     if agent.ends and agent.status is not Status.DISPOSED:
         _requeue_steering(run, label)
         run.update(label, marker=False)
@@ -259,7 +259,7 @@ def _requeue_steering(run: Run, label: Label) -> Agent:
 
     Where the inbox is kept in the log, it waits for the next step, whichever turn that is of.
     """
-    agent = run[label]
+    agent = run.agents[label]
     if not agent.steering or run.edition.queue_events is QueueEvents.INBOX_RECORDS:
         return agent
     return run.update(label, queued=decisions.requeue(agent.queued, agent.steering), steering=())

@@ -289,7 +289,8 @@ class CachedSpace:
         if node is None:
             run = TracingRun(_Of(self, state), self.bound.agents, self.bound.edition)
             agent = run.agent(place)
-            steps = machine.steps_of_others(run) if agent is None else machine.steps_of_agents((agent,), run.agents)
+            agents = run.agents.values()
+            steps = machine.steps_of_others(run, agents) if agent is None else machine.steps_of_agents((agent,), agents)
             node = Node(shows=Shown(steps=tuple(self._choice(step) for step in steps)))
             self._steps[place] = self._forest.grown(self._steps[place], state, run.reads, node)
         assert node.shows is not None

@@ -13,7 +13,7 @@ what they do is the same whatever the agents are busy with.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableSequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, overload
 
@@ -81,9 +81,13 @@ class _Glance:
             self._run.look_at(self._place)
         return getattr(self._agent, name)
 
+    def __iter__(self) -> Iterator[object]:
+        self._run.look_at(self._place)
+        return iter(self._agent)
 
-class _Agents(MutableSequence[Agent]):
-    """The agents of a tracing run, which are looked at one by one."""
+
+class _InOrder(Sequence[Agent]):
+    """The agents of a tracing run in order of creation, looked at one by one."""
 
     __slots__ = ("_run",)
 
@@ -104,47 +108,43 @@ class _Agents(MutableSequence[Agent]):
     @overload
     def __getitem__(self, place: int) -> Agent: ...
     @overload
-    def __getitem__(self, place: slice) -> MutableSequence[Agent]: ...
-    def __getitem__(self, place: int | slice) -> Agent | MutableSequence[Agent]:
-        if isinstance(place, slice):
-            return list(self)[place]
-        agent = self._run.agent(place) if place >= 0 else None
-        if agent is None:
-            raise IndexError(place)
-        return agent
-
-    def __setitem__(self, place: Any, agent: Any) -> None:
-        self._run.set_part(place, agent)
-
-    def __delitem__(self, place: Any) -> None:
-        raise TypeError("no stretch takes an agent away")
-
-    def insert(self, place: int, value: Agent) -> None:
-        if place >= self._run.places:
-            raise TooManyAgents
-        self._run.set_part(place, value)
+    def __getitem__(self, place: slice) -> Sequence[Agent]: ...
+    def __getitem__(self, place: int | slice) -> Agent | Sequence[Agent]:
+        return list(self)[place]
 
 
-class _Places(dict[Label, int]):
-    """Where each agent is: at the place that it is named by, unless it was made in this very stretch."""
+class _Agents(dict[Label, Agent]):
+    """The agents of a tracing run: each is looked at where it is named to be, unless this very stretch has made it."""
 
-    __slots__ = ("_run",)
+    __slots__ = ("_made", "_run")
 
     def __init__(self, run: TracingRun) -> None:
         super().__init__()
         self._run = run
+        self._made: dict[Label, int] = {}
+        """Where those are that the stretch has made."""
 
-    def __missing__(self, label: Label) -> int:
-        place = place_of(label)
-        if place is None or self._run.glance(place) is None:
+    def __missing__(self, label: Label) -> Agent:
+        agent: Agent | None = self.get(label)
+        if agent is None:
             raise KeyError(label)
-        return place
+        return agent
 
     def get(self, label: Label, default: Any = None) -> Any:
-        try:
-            return self[label]
-        except KeyError:
-            return default
+        place = self._made.get(label, place_of(label))
+        agent = None if place is None else self._run.glance(place)
+        return default if agent is None else agent
+
+    def __setitem__(self, label: Label, agent: Agent) -> None:
+        place = self._made.get(label, place_of(label))
+        if place is None or self._run.glance(place) is None:
+            place = self._made[label] = len(self.values())
+            if place >= self._run.places:
+                raise TooManyAgents
+        self._run.set_part(place, agent)
+
+    def values(self) -> Any:
+        return _InOrder(self._run)
 
 
 def _shared(name: str) -> property:
@@ -178,18 +178,7 @@ class TracingRun(Run):
         super().__init__(_bare(edition), machine.begin)
         self._parts.clear()
         self.writes.clear()
-        self.agents = _Agents(self)  # type: ignore[assignment]
-        self._places = _Places(self)
-
-    def __getitem__(self, label: Label) -> Agent:
-        agent = self.glance(self._places[label])  # type: ignore[index]
-        assert agent is not None
-        return agent
-
-    def find(self, label: Label) -> Agent | None:
-        """Give the agent that the creation ``label`` made or makes; none if there is no such creation."""
-        place = self._places.get(label)  # type: ignore[union-attr]
-        return None if place is None else self.glance(place)
+        self.agents = _Agents(self)
 
     def part(self, name: str) -> Any:
         """Give a shared part as it is now."""

@@ -257,7 +257,7 @@ class BridgeWriter(Writer):
         """Give the ids of sessions that are stored, of no live agent, and not being loaded."""
         world, stored = self.world, self.world.rooms.sessions
         assert stored is not None
-        live = {agent.id for agent in world.agents if agent.label in world.sessions}
+        live = {agent.id for agent in world.agents.values() if agent.label in world.sessions}
         free = [log.id for log in stored.logs if log.id not in live and log.id not in self._room.loading]
         known = {one.id for one in self._room.sessions}
         return [one for one in free if one in known or not self.random.chance(3, 4)]

@@ -275,7 +275,7 @@ class Writer:
     def cast(self) -> Cast:
         """The agents after what is written so far."""
         if self._cast is None:
-            self._cast = Cast.of(self.world.agents)
+            self._cast = Cast.of(self.world.agents.values())
         return self._cast
 
     def _settle(self) -> None:
@@ -429,7 +429,7 @@ class Writer:
         return Dispose(self._label("d"), self._waited_for())
 
     def _withdraw(self) -> Withdraw:
-        return Withdraw(self._label("v"), self.random.choose(self.cast.pending or self.world.agents).label)
+        return Withdraw(self._label("v"), self.random.choose(self.cast.pending or [*self.world.agents.values()]).label)
 
     def _unload_owner(self) -> UnloadOwner:
         return UnloadOwner(self._label("u"), self.random.choose(self.spec.owners))
@@ -446,9 +446,9 @@ class Writer:
         passing: list[Agent]
         match kind:
             case GateKind.SETUP:
-                passing = [agent for agent in self.world.agents if agent.stage is Stage.BEGUN]
+                passing = [agent for agent in self.world.agents.values() if agent.stage is Stage.BEGUN]
             case GateKind.LOAD:
-                passing = [agent for agent in self.world.agents if agent.stage is Stage.LOADING]
+                passing = [agent for agent in self.world.agents.values() if agent.stage is Stage.LOADING]
             case GateKind.CLEANUP:
                 passing = [agent for agent in self.cast.live if agent.cleanup]
             case _:
@@ -474,7 +474,7 @@ class Writer:
 
     def _release(self, waiting: list[Gate]) -> Release:
         gate = self.random.choose(waiting)
-        steered = any(agent.label == gate.creation and agent.steering for agent in self.world.agents)
+        steered = any(agent.label == gate.creation and agent.steering for agent in self.world.agents.values())
         if gate.kind is GateKind.MODEL and steered and self.random.chance(1, 3):
             return Release(gate, ERROR)
         return Release(gate, self._outcome(gate.kind))

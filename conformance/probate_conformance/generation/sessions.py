@@ -104,14 +104,15 @@ class SessionsWriter(Writer):
 
     def _holds(self, agent_id: AgentId) -> bool:
         world = self.world
-        return any(agent.id == agent_id and agent.label in world.sessions for agent in world.agents)
+        return any(agent.id == agent_id and agent.label in world.sessions for agent in world.agents.values())
 
     def _records(self, label: Label) -> int:
-        return next((agent.records for agent in self.world.agents if agent.label == label), 0)
+        agent = self.world.agents.get(label)
+        return 0 if agent is None else agent.records
 
     def _resume(self, label: Label | None = None, *, inside: bool = False) -> Resume:
         made = self._create(label, inside=inside)
-        loading = [agent.id for agent in self.world.agents if agent.stage is Stage.LOADING]
+        loading = [agent.id for agent in self.world.agents.values() if agent.stage is Stage.LOADING]
         free = [agent_id for agent_id in self._stored_ids() if not self._holds(agent_id)]
         agent_id = made.id
         if loading and self.random.chance(1, 2):
@@ -173,7 +174,7 @@ class SessionsWriter(Writer):
 
     def _plot_missed(self, label: Label) -> None:
         """Let a flush fail; what follows it is to make that good: a flush, the end, or a reload."""
-        agent_id = next(agent.id for agent in self.world.agents if agent.label == label)
+        agent_id = self.world.agents[label].id
         gate = Gate(GateKind.FLUSH, label)
         ends: list[tuple[int, Callable[[], BurstItem]]] = [
             (3, lambda: Inject(self._label("i"), label, self._text())),
@@ -192,7 +193,7 @@ class SessionsWriter(Writer):
 
     def _plot_open(self, label: Label) -> None:
         """Reload the store inside a turn, and mostly crash there; look at the log and resume it."""
-        agent_id = next(agent.id for agent in self.world.agents if agent.label == label)
+        agent_id = self.world.agents[label].id
         gate = Gate(self.random.choose([GateKind.MODEL, GateKind.MODEL, GateKind.TOOL, GateKind.FLUSH]), label)
         tail = self.random.choose([Tail.WRITTEN, Tail.TORN])
         owner = ByOwner(self.random.choose(self.spec.owners))

@@ -53,9 +53,9 @@ def take(run: Run, op: Prompt) -> None:
     if session is None or refusal is not None:
         clause, why = refusal or _UNKNOWN
         run.owe(op.label, Raised(code(why)), clause)
-        run.silence(clause, run[op.session if session is None else session.label], "agent/queued", text=op.text)
+        run.silence(clause, run.agents[op.session if session is None else session.label], "agent/queued", text=op.text)
         return
-    if run[session.label].turn_open:
+    if run.agents[session.label].turn_open:
         run.mark("window", BridgeWindow.PROMPT_IN_TURN)
     put_session(run, session._replace(slot=Slot(op.label, op.text)))
     inbox.accept(run, session.label, op.text)
@@ -69,7 +69,7 @@ def _refusal(run: Run, session: Session | None, op: Prompt) -> tuple[str, Refusa
         return "BRIDGE-06", Refusal.IN_FLIGHT
     if op.text == BAD_TEXT:
         return "BRIDGE-10", Refusal.INVALID_CONTENT
-    if run[session.label].status is Status.DISPOSED:
+    if run.agents[session.label].status is Status.DISPOSED:
         return "BRIDGE-10", Refusal.DISPOSED
     return None
 
@@ -77,9 +77,9 @@ def _refusal(run: Run, session: Session | None, op: Prompt) -> tuple[str, Refusa
 def cancel_session(run: Run, label: Label, outcome: Settlement = _CANCELLED, clause: str = "BRIDGE-05") -> None:
     """Cancel the agent on the user's behalf, and settle the prompt then, whatever its turn does."""
     session = session_of(run, label)
-    if session.slot is not None and session.slot.turn is None and run[label].driver is Driver.PARKED:
+    if session.slot is not None and session.slot.turn is None and run.agents[label].driver is Driver.PARKED:
         run.mark("window", BridgeWindow.CANCEL_BEFORE_TURN)
-    cancel.request(run, run[label], Cause.USER, _REQUESTED)
+    cancel.request(run, run.agents[label], Cause.USER, _REQUESTED)
     if run.edition.cancel_requested is CancelRequest.ANNOUNCED:
         _spare_others(run, session)
     _settle(run, label, outcome, clause)
@@ -89,7 +89,7 @@ def _spare_others(run: Run, session: Session) -> None:
     """Note that no other session of the client is cancelled."""
     for other in room_of(run).sessions:
         if other.connection == session.connection and other.label != session.label and other.holding is Holding.HELD:
-            run.silence("BRIDGE-16", run[other.label], "agent/cancel-requested")
+            run.silence("BRIDGE-16", run.agents[other.label], "agent/cancel-requested")
 
 
 def break_off(run: Run, label: Label, clause: str) -> None:

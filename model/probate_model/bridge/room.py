@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Final, Literal, NamedTuple
 
 from probate_model.alphabet import bridge as alphabet
@@ -26,7 +26,7 @@ class BridgeStep(NamedTuple):
     label: Label
 
 
-def _steps(rooms: Rooms, agents: Sequence[Agent]) -> list[BridgeStep]:
+def _steps(rooms: Rooms, agents: Collection[Agent]) -> list[BridgeStep]:
     room = rooms.bridge
     if room is None:
         return []

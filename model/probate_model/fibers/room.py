@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Final, Literal, NamedTuple
 
 from probate_model.alphabet import fibers as alphabet
@@ -23,7 +23,7 @@ class FiberStep(NamedTuple):
     label: Label
 
 
-def _steps(rooms: Rooms, agents: Sequence[Agent]) -> list[FiberStep]:
+def _steps(rooms: Rooms, agents: Collection[Agent]) -> list[FiberStep]:
     room = rooms.fibers
     if room is None:
         return []

@@ -10,7 +10,7 @@ that belongs to the fiber in one stretch, newest first, and has ended when all o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import cast
 
 from probate_model import teardown
@@ -182,7 +182,7 @@ def begin_unload(run: Run, label: Label, due: Demand) -> None:
 
 def _call_off(run: Run, label: Label) -> None:
     for member in get(run, label).members:
-        agent = run.find(member)
+        agent = run.agents.get(member)
         if agent is not None and agent.stage < Stage.LIVE:
             deactivate(run, member, code(Refusal.OWNER_DISPOSED))
         services.withdraw(run, member)
@@ -273,7 +273,7 @@ def _begin_end(run: Run, label: Label, member: Label) -> None:
     put(run, fiber._replace(to_end=tuple(other for other in fiber.to_end if other != member)))
     if find(run, member) is not None:
         doom(run, member, _CHILD)
-    elif (agent := run.find(member)) is not None:
+    elif (agent := run.agents.get(member)) is not None:
         if agent.turn_open:
             run.mark("window", FiberWindow.AGENT_IN_TREE)
         teardown.begin(run, member, Refusal.OWNER_DISPOSED, _AGENT)
@@ -281,7 +281,7 @@ def _begin_end(run: Run, label: Label, member: Label) -> None:
         effects.begin_end(run, member)
 
 
-def has_unloaded(room: FibersRoom, agents: Sequence[Agent], fiber: Fiber) -> bool:
+def has_unloaded(room: FibersRoom, agents: Collection[Agent], fiber: Fiber) -> bool:
     """Tell whether all that belonged to a fiber has ended, as far as it has begun to."""
     members = [member for member in fiber.members if member not in fiber.to_end]
     return not (
@@ -344,7 +344,7 @@ def _ending(run: Run, fiber: Fiber) -> Demand:
         edge = "SERVICE-03"
     elif any(find(run, member) is not None for member in fiber.members):
         edge = "FIBER-09"
-    elif any(run.find(member) is not None for member in fiber.members):
+    elif any(run.agents.get(member) is not None for member in fiber.members):
         edge = "FIBER-11"
     clause = "SERVICE-08" if edge == "SERVICE-08" else "EFFECT-05" if fiber.marred else "FIBER-07"
     return demand(clause, edge=edge, state=clause)

@@ -28,7 +28,7 @@ def crash(run: Run, op: Crash) -> bool:
         for label in run.sessions:
             logs = _left(run, room, logs, label, op.tail)
     logs = tuple(log._replace(note=Note("STORE-09" if log.torn else "STORE-07")) for log in logs)
-    if any(agent.turn_open for agent in run.agents):
+    if any(agent.turn_open for agent in run.agents.values()):
         run.mark("window", SessionsWindow.CRASH_IN_TURN)
     if room.loading:
         run.mark("window", SessionsWindow.CRASH_WHILE_LOADING)
@@ -40,7 +40,7 @@ def crash(run: Run, op: Crash) -> bool:
 
 def _left(run: Run, room: Sessions, logs: tuple[Log, ...], label: str, tail: Tail) -> tuple[Log, ...]:
     """Give the logs with what the crash leaves of one session's."""
-    agent = next(agent for agent in run.agents if agent.label == label)
+    agent = next(agent for agent in run.agents.values() if agent.label == label)
     kept = room.kept_of(agent.label)
     log = next((log for log in logs if log.id == agent.id), None)
     if kept is None or kept.refused or (not kept.claimed and log is not None and log.records > kept.seed):

@@ -152,12 +152,12 @@ def retire(run: Run, label: Label) -> None:
     kept = None if room is None else room.kept_of(label)
     if kept is None:
         return
-    records = run[label].records
+    records = run.agents[label].records
     if records > kept.saved and not kept.refused:
         run.mark("window", SessionsWindow.ENDED_UNSAVED)
     _save(run, label, records, kept.shape, "STORE-03")
     room = room_of(run)
-    log = None if room is None else room.log(run[label].id)
+    log = None if room is None else room.log(run.agents[label].id)
     if log is not None and kept.claimed:
         replace_log(run, log._replace(note=Note("STORE-03")))
 
@@ -169,7 +169,7 @@ def drain(run: Run, label: Label) -> None:
     if kept is not None:
         if kept.shape.turn_open:
             run.mark("window", SessionsWindow.RELOAD_IN_TURN)
-        _save(run, label, run[label].records, kept.shape, "STORE-10" if kept.shape.turn_open else "STORE-11")
+        _save(run, label, run.agents[label].records, kept.shape, "STORE-10" if kept.shape.turn_open else "STORE-11")
 
 
 def _save_promised(run: Run, label: Label) -> bool:
@@ -183,7 +183,7 @@ def _save_promised(run: Run, label: Label) -> bool:
 def _may_write(run: Run, label: Label, kept: Kept) -> bool:
     room = room_of(run)
     assert room is not None
-    log = room.log(run[label].id)
+    log = room.log(run.agents[label].id)
     return not kept.refused and (kept.claimed or log is None or log.records <= kept.seed)
 
 
@@ -195,7 +195,7 @@ def _save(run: Run, label: Label, upto: int, shape: Shape, clause: str) -> bool:
     assert kept is not None
     if not kept.refused and upto <= kept.saved:
         return True
-    agent_id = run[label].id
+    agent_id = run.agents[label].id
     if not _may_write(run, label, kept):
         replace_kept(run, kept._replace(refused=True))
         log = room.log(agent_id)

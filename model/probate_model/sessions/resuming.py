@@ -67,12 +67,13 @@ def load(run: Run, label: Label) -> None:
     room = room_of(run)
     assert room is not None
     loading = next(entry for entry in room.loading if entry.label == label)
-    agent = run[label]
+    agent = run.agents[label]
     if agent.failure is None and (refusal := publication.why_dead(run, agent)) is not None:
         deactivate(run, label, code(refusal))
-        agent = run[label]
+        agent = run.agents[label]
     if agent.failure is None and loading.wait is None:
-        if any(other.id == agent.id and other.stage is Stage.LOADING and other.label != label for other in run.agents):
+        same = (other for other in run.agents.values() if other.id == agent.id and other.label != label)
+        if any(other.stage is Stage.LOADING for other in same):
             run.mark("window", SessionsWindow.TWO_RESUMES)
         wait = run.arrive(GateKind.LOAD, label)
         others = tuple(entry._replace(wait=wait) if entry.label == label else entry for entry in room.loading)
@@ -110,7 +111,7 @@ def load(run: Run, label: Label) -> None:
 
 
 def _give_up(run: Run, label: Label) -> None:
-    agent = run[label]
+    agent = run.agents[label]
     clause = keeping.failure_clause_of(run, label) or _SILENCES.get(agent.failure or code(Refusal.NOT_FOUND))
     if clause is not None:
         run.silence(clause, run.would_be(label), "session/created")
@@ -121,7 +122,7 @@ def _take(run: Run, label: Label) -> None:
     """Repair the log where a crash has left something open, and begin with all of it."""
     room = room_of(run)
     assert room is not None
-    log = room.log(run[label].id)
+    log = room.log(run.agents[label].id)
     assert log is not None
     if log.shape.closers:
         run.mark("window", SessionsWindow.OPEN_LOG)

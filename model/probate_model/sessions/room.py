@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -17,7 +17,7 @@ from probate_model.sessions.state import Asked, Loading
 from probate_model.world import Agent
 
 
-def _steps(rooms: Rooms, agents: Sequence[Agent]) -> Sequence[Hashable]:
+def _steps(rooms: Rooms, agents: Collection[Agent]) -> Sequence[Hashable]:
     room = rooms.sessions
     if room is None:
         return ()
@@ -35,7 +35,7 @@ def _fire(run: Run, what: Loading | Asked) -> None:
 
 def _release(run: Run, gate: Gate, outcome: GateOutcome) -> bool:
     room = room_of(run)
-    if room is None or not _waits(run.rooms, gate) or run[gate.creation].failure is not None:
+    if room is None or not _waits(run.rooms, gate) or run.agents[gate.creation].failure is not None:
         return False
     loading = tuple(
         entry._replace(wait=entry.wait._replace(outcome=outcome))

@@ -32,7 +32,7 @@ def advance(stretch: Stretch, label: Label) -> None:
     assert call is not None
     if not call.begun:
         put_call(stretch, call._replace(begun=True))
-        refused = starting.begin(stretch, call.op, stretch[call.by])
+        refused = starting.begin(stretch, call.op, stretch.agents[call.by])
         if refused is not None:
             clause, why = refused
             _remove(stretch, call)

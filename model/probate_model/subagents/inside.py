@@ -56,9 +56,9 @@ def begin(stretch: Stretch, run: Run) -> int:
     by = ByOwner(RUN_OWNER) if run.parent is None else ByAgent(run.parent)
     signal = CreationSignal.PRE_ABORTED if run.signal is RunSignal.PRE_ABORTED else CreationSignal.NONE
     creation.create(stretch, Create(run.label, AgentId(run.label), by, signal=signal))
-    if stretch.find(run.label) is None or run.provider is not RunProvider.FORK:
+    if stretch.agents.get(run.label) is None or run.provider is not RunProvider.FORK:
         return 0
-    if run.parent is not None and stretch[run.parent].turn_open:
+    if run.parent is not None and stretch.agents[run.parent].turn_open:
         stretch.mark("window", SubagentWindow.FORK_IN_TURN)
     for agent, records, turn in room_of(stretch).turns:
         if agent == run.parent:
@@ -120,12 +120,12 @@ def go_on(stretch: Stretch, label: Label) -> None:
     elif run.cancelled:
         stretch.mark("window", SubagentWindow.CANCEL_BEFORE_TURN)
         read(stretch, label)
-    elif stretch[label].status is Status.DISPOSED:
+    elif stretch.agents[label].status is Status.DISPOSED:
         _settle(stretch, label, RunStop.ERROR)
     else:
         put_child(stretch, label, stage=Stage.WORKING)
         inbox.accept(stretch, label, run.text)
-        idle.wait(stretch, stretch[label], run.idle)
+        idle.wait(stretch, stretch.agents[label], run.idle)
 
 
 def read(stretch: Stretch, label: Label) -> None:
@@ -146,19 +146,19 @@ def _settle(stretch: Stretch, label: Label, stop: RunStop) -> None:
 
 def cancel(stretch: Stretch, label: Label) -> None:
     """Call off the creation, or cancel the child as its parent."""
-    agent = stretch.find(label)
+    agent = stretch.agents.get(label)
     if agent is None:
         return
     if agent.stage not in (Creation.LIVE, Creation.FAILED):
         deactivate(stretch, label, code(Refusal.ABORTED))
     if agent.queued and not agent.armed:
         stretch.mark("window", SubagentWindow.CANCEL_BEFORE_TURN)
-    cancelling.request(stretch, stretch[label], Cause.PARENT, _CANCELLED)
+    cancelling.request(stretch, stretch.agents[label], Cause.PARENT, _CANCELLED)
 
 
 def end(stretch: Stretch, label: Label, *, delegated: bool) -> None:
     """Begin the end of the child, whether it exists yet or not."""
-    if stretch.find(label) is None:
+    if stretch.agents.get(label) is None:
         put_child(stretch, label, ended=True)
     else:
         run = get(stretch, label)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from probate_model.alphabet import subagents as alphabet
@@ -39,7 +39,7 @@ _FIRE: Final = {
 }
 
 
-def _steps(rooms: Rooms, agents: Sequence[Agent]) -> list[SubagentStep]:
+def _steps(rooms: Rooms, agents: Collection[Agent]) -> list[SubagentStep]:
     del agents
     room = rooms.subagents
     if room is None:

@@ -108,7 +108,7 @@ def _notify(run: Run, task: Task, *, there: bool) -> bool:
 
 def _owner(run: Run, task: Task) -> Agent | None:
     """Find the live agent that a task belongs to, in the order of the registry."""
-    agents = (run[label] for label in run.registry)
+    agents = (run.agents[label] for label in run.registry)
     if run.edition.fence is Fence.EXACT_OWNER:
         return next((agent for agent in agents if agent.label == task.owner_label), None)
     return next((agent for agent in agents if str(agent.id) == task.owner), None)
@@ -116,5 +116,5 @@ def _owner(run: Run, task: Task) -> Agent | None:
 
 def _silence(run: Run, task: Task, clause: str) -> None:
     for label in run.registry:
-        run.silence(clause, run[label], "log", text=notice_text(task.ref))
-        run.silence(clause, run[label], "log", broad=True, record="turn/start", trigger="injection")
+        run.silence(clause, run.agents[label], "log", text=notice_text(task.ref))
+        run.silence(clause, run.agents[label], "log", broad=True, record="turn/start", trigger="injection")

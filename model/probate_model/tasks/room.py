@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Final, Literal, NamedTuple
 
 from probate_model.alphabet import tasks as alphabet
@@ -32,7 +32,7 @@ _FIRE: Final = {
 }
 
 
-def _steps(rooms: Rooms, agents: Sequence[Agent]) -> list[TaskStep]:
+def _steps(rooms: Rooms, agents: Collection[Agent]) -> list[TaskStep]:
     del agents
     room = rooms.tasks
     if room is None:

@@ -81,7 +81,7 @@ def in_turn(run: Run, agent: Label) -> GateOutcome | None:
     if made is None:
         return None
     set_room(run, scripts=tuple(other for other in room.scripts if other is not made))
-    outcome, due = _perform(run, made, (agent, run[agent].turn))
+    outcome, due = _perform(run, made, (agent, run.agents[agent].turn))
     run.settled(made.op.label, outcome, due)
     return ERROR if isinstance(outcome, Raised) else OK
 

@@ -79,7 +79,7 @@ def skips_a_record(patch: pytest.MonkeyPatch) -> None:
     append = log.append
 
     def skips(run: Run, label: Label, record: Record, due: Demand, **fields: object) -> None:
-        run.update(label, records=run[label].records + 1)
+        run.update(label, records=run.agents[label].records + 1)
         append(run, label, record, due, **fields)
 
     patch.setattr(log, "append", skips)
@@ -90,7 +90,7 @@ def queues_twice(patch: pytest.MonkeyPatch) -> None:
 
     def twice(run: Run, label: Label, text: Text, **more: Any) -> None:
         queue(run, label, text, **more)
-        run.update(label, queued=(*run[label].queued, text))
+        run.update(label, queued=(*run.agents[label].queued, text))
 
     patch.setattr(inbox, "queue", twice)
 
@@ -100,7 +100,7 @@ def queues_at_the_head(patch: pytest.MonkeyPatch) -> None:
 
     def first(run: Run, label: Label, text: Text, **more: Any) -> None:
         queue(run, label, text, **more)
-        *others, last = run[label].queued
+        *others, last = run.agents[label].queued
         run.update(label, queued=(last, *others))
 
     patch.setattr(inbox, "queue", first)
@@ -137,7 +137,7 @@ def is_idle_after_disposal(patch: pytest.MonkeyPatch) -> None:
 
     def idles(run: Run, label: Label) -> None:
         exited(run, label)
-        run.emit(label, StatusChanged(run[label].ref, Status.IDLE), DUE)
+        run.emit(label, StatusChanged(run.agents[label].ref, Status.IDLE), DUE)
 
     patch.setattr(idle, "driver_exited", idles)
 
@@ -147,7 +147,7 @@ def announces_the_end_twice(patch: pytest.MonkeyPatch) -> None:
 
     def twice(run: Run, label: Label) -> None:
         detach(run, label)
-        run.emit(label, AgentDisposed(run[label].ref), DUE)
+        run.emit(label, AgentDisposed(run.agents[label].ref), DUE)
 
     patch.setattr(registry, "detach", twice)
 
@@ -175,7 +175,7 @@ def publishes_the_dead(patch: pytest.MonkeyPatch) -> None:
 
 def forgets_who_waits(patch: pytest.MonkeyPatch) -> None:
     def becomes(run: Run, label: Label, *, after_failed_flush: bool = False) -> None:
-        agent = run[label]
+        agent = run.agents[label]
         run.update(label, status=Status.IDLE)
         if agent.status is Status.RUNNING:
             run.emit(label, StatusChanged(agent.ref, Status.IDLE), DUE)
@@ -214,7 +214,7 @@ def waits_for_its_setup(patch: pytest.MonkeyPatch) -> None:
 
 def keeps_an_id(patch: pytest.MonkeyPatch) -> None:
     def holds(run: Run, name: AgentId) -> bool:
-        return any(agent.id == name and agent.number for agent in run.agents)
+        return any(agent.id == name and agent.number for agent in run.agents.values())
 
     patch.setattr(registry, "holds_session", holds)
 
