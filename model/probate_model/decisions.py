@@ -123,7 +123,7 @@ def enter(entries: tuple[Entry, ...], entry: Entry) -> tuple[Entry, ...]:
 
 def detach(entries: tuple[Entry, ...], entry: Entry) -> tuple[Entry, ...]:
     """Give a registry without this very entry; another one under the same id stays."""
-    return tuple(other for other in entries if other != entry)
+    return tuple([other for other in entries if other != entry])
 
 
 def holds(pairs: Iterable[tuple[Entry, Id]], name: Id) -> bool:

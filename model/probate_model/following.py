@@ -117,9 +117,7 @@ def _walked(
 
 
 def _agree(expected: Sequence[Expected], events: Sequence[Event]) -> bool:
-    return len(expected) <= len(events) and all(
-        entry.event == seen for entry, seen in zip(expected, events, strict=False)
-    )
+    return [entry.event for entry in expected] == list(events[: len(expected)])
 
 
 def _take(

@@ -47,10 +47,13 @@ class Orders:
     :param world: the world that it ends in
     """
 
-    __slots__ = ("_agents", "_expected", "_late", "_next", "_stretches", "_world")
+    __slots__ = ("_agents", "_late", "_next", "_shown", "_stretches", "_world")
 
     def __init__(self, expected: Sequence[Expected], stretches: Sequence[Stretch], world: World) -> None:
-        self._expected = expected
+        events = tuple([entry.event for entry in expected])
+        ends = [stretch.end for stretch in stretches]
+        self._shown = [events[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+        """What each stretch shows."""
         self._stretches = stretches
         self._world = world
         self._agents: Mapping[Label, Agent] = {}
@@ -61,34 +64,29 @@ class Orders:
 
     def allow(self, events: Sequence[Event]) -> bool:
         """Tell whether this is one of the orders of the run. Asked once."""
-        if len(events) != len(self._expected):
+        seen = tuple(events)
+        if len(seen) != self._stretches[-1].end:
             return False
+        steps = [stretch.step for stretch in self._stretches]
         due = {
             step.subject.call: number
-            for number, (_, _, _, step) in enumerate(self._stretches)
-            if step is not None and isinstance(step.subject, Due)
+            for number, step in enumerate(steps)
+            if step is not None and step.activity == "settlement" and isinstance(step.subject, Due)
         }
         place = 0
-        while place < len(events):
-            event = events[place]
+        while place < len(seen):
+            event = seen[place]
             if isinstance(event, Settled) and event.call in due:
                 shown = self._settle(due.pop(event.call))
             else:
                 shown = self._take(event)
-            if not shown or any(
-                place + offset == len(events) or events[place + offset] != entry.event
-                for offset, entry in enumerate(shown)
-            ):
+            end = place + len(shown)
+            if not shown or seen[place:end] != shown:
                 return False
-            place += len(shown)
+            place = end
         return True
 
-    def _shows(self, number: int) -> Sequence[Expected]:
-        """Give the events of a stretch."""
-        begin = self._stretches[number - 1].end if number else 0
-        return self._expected[begin : self._stretches[number].end]
-
-    def _settle(self, number: int) -> Sequence[Expected]:
+    def _settle(self, number: int) -> Sequence[Event]:
         """Settle a call, if that is due; gives what it shows."""
         stretches = self._stretches
         step = stretches[number].step
@@ -98,25 +96,25 @@ class Orders:
             cause -= 1
         while self._next <= cause:
             self._pass_over(self._next)
-        return () if cause in self._late else self._shows(number)
+        return () if cause in self._late else self._shown[number]
 
-    def _take(self, event: Event) -> Sequence[Expected]:
+    def _take(self, event: Event) -> Sequence[Event]:
         """Let the stretch come that begins with an event; gives what it shows, nothing if it may not come yet."""
-        late = self._late
+        late, shows = self._late, self._shown
         for number, names in late.items():
-            shown = self._shows(number)
-            if shown and shown[0].event == event:
+            shown = shows[number]
+            if shown and shown[0] == event:
                 if not self._may_come(number, names):
                     return ()
                 del late[number]
-                for other in [other for other in late if not self._shows(other)]:
+                for other in [other for other in late if not shows[other]]:
                     if self._may_come(other, late[other]):
                         del late[other]
                 return shown
-        while self._next < len(self._stretches):
+        while self._next < len(shows):
             number = self._next
-            shown = self._shows(number)
-            if shown and shown[0].event == event:
+            shown = shows[number]
+            if shown and shown[0] == event:
                 self._next += 1
                 return () if late and not self._may_come(number, self.names(number)) else shown
             self._pass_over(number)
@@ -128,7 +126,7 @@ class Orders:
         stretch = self._stretches[number]
         if stretch.step is not None and stretch.step.activity == "settlement":
             return
-        if self._shows(number):
+        if self._shown[number]:
             self._late[number] = self.names(number)
         elif self._late:
             names = self.names(number)

@@ -59,7 +59,7 @@ def publish(run: Run, label: Label) -> None:
         run.silence("CREATE-12", run.would_be(label), "session/created")
         teardown.roll_back(run, label)
         return
-    run.update(label, stage=Stage.PUBLISHING, number=run.next_number(agent.id))
+    run.update(label, stage=Stage.PUBLISHING, number=run.next_number(agent.id), session_announced=True)
     again = _is_free_early(run) and registry.unwinds(run, agent.id)
     registry.enter(run, label)
     due = _SESSION_CREATED_AGAIN if again else _SESSION_CREATED
@@ -89,7 +89,6 @@ def _is_free_early(run: Run) -> bool:
 def _announce(run: Run, label: Label, due: Demand) -> Code | None:
     """Make the three announcements, each only if the creation is alive; gives the code of a veto."""
     ref = run.agents[label].ref
-    run.update(label, session_announced=True)
     veto = run.emit(label, SessionCreated(ref), due)
     if veto is not None or not _alive(run, label):
         run.silence("PUBLISH-06" if veto is None else "PUBLISH-04", run.agents[label], "agent/created")

@@ -52,16 +52,17 @@ def snapshot(world: World) -> Snapshot:
     if not world.sessions and not world.registry:
         return _NOTHING
     by_label = {agent.label: agent for agent in world.agents}
+    refs = {label: by_label[label].ref for label in {*world.sessions, *world.registry}}
     listed = []
     for label in world.registry:
         agent = by_label[label]
         parent = agent.origin.parent
         owner = by_label[parent].ref if parent is not None else None
-        listed.append(Listed(agent.ref, agent.status, owner))
+        listed.append(Listed(refs[label], agent.status, owner))
     return Snapshot(
         agents=tuple(listed),
         roots=tuple([entry.agent for entry in listed if entry.owner is None]),
-        sessions=tuple([by_label[label].ref for label in world.sessions]),
+        sessions=tuple([refs[label] for label in world.sessions]),
     )
 
 
@@ -69,7 +70,7 @@ def holds_session(run: Run, agent_id: AgentId) -> bool:
     """Tell whether the session store holds the id."""
     if run.edition.id_free is IdFree.AFTER_SCOPE and unwinds(run, agent_id):
         return True
-    return decisions.holds(((label, run.agents[label].id) for label in run.sessions), agent_id)
+    return decisions.holds([(label, run.agents[label].id) for label in run.sessions], agent_id)
 
 
 def unwinds(run: Run, agent_id: AgentId) -> bool:
