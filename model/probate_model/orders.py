@@ -7,10 +7,12 @@ by swapping neighbours that commute, and none of these has to be run to be known
 
 What a stretch looks at and changes is told by names, and two stretches commute if they share none:
 
-* a driver or a flush: its agent;
-* a creation: its agent and the agents on whose behalf it is made, its id, and the order of entries;
-* a teardown: its agent, those on whose behalf that was made and those made on its behalf, and its id;
-* an unload: the incarnation that ends, and whose teardown it begins; all its agents where it looks for what is left.
+* a driver or a flush: its agent, but not the end of that, which it neither brings about nor asks for;
+* a creation: its agent, its id, the order of entries, and the ends of the agents on whose behalf it is made;
+* a teardown: its agent and those made on its behalf with their ends, the ends of those on whose behalf it was made, and
+  its id;
+* an unload: the incarnation that ends, and the agent with its end whose teardown it begins; where it looks for what is
+  left, the ends of all its agents.
 
 Nothing hears of the settlement of a call, so it commutes with all but the stretch by which it became due. A stretch in
 which a listener acted may have done anything, and so may one of a room: they stay where they are. That this loses
@@ -152,33 +154,54 @@ class Orders:
             return None
         if isinstance(step.subject, str) and step.activity not in ("creation", "teardown"):
             return frozenset((step.subject,))
-        self._agents = self._agents or {agent.label: agent for agent in self._world.agents}
-        return frozenset(_names(step, self._agents))
+        agents = self._agents = self._agents or {agent.label: agent for agent in self._world.agents}
+        if isinstance(step.subject, Unload):
+            return frozenset(_names_of_unload(step.subject, self._begun_by(step.subject, number), agents))
+        return frozenset(_names(step, agents))
+
+    def _begun_by(self, unload: Unload, number: int) -> Label | None:
+        """Give whose teardown an unload begins with a stretch; none if there is none left."""
+        if unload.begun:
+            return unload.to_start[0] if unload.to_start else None
+        later = [stretch.step.subject for stretch in self._stretches[number + 1 :] if stretch.step is not None]
+        for other in (*later, *self._world.unloads):
+            if isinstance(other, Unload) and (other.owner, other.incarnation) == (unload.owner, unload.incarnation):
+                return other.awaited[0]
+        return None
 
 
 def _names(step: Step, agents: Mapping[Label, Agent]) -> Iterator[Hashable]:
-    """Give what a creation, a teardown or an unload looks at or changes."""
+    """Give what a creation or a teardown looks at or changes."""
     subject = step.subject
-    if isinstance(subject, Unload):
-        yield from _names_of_unload(subject, agents)
-    elif isinstance(subject, str):
-        yield subject
+    if isinstance(subject, str):
         agent = agents[subject]
-        yield agent.id
-        while agent.origin.parent is not None:
-            yield agent.origin.parent
-            agent = agents[agent.origin.parent]
+        yield from (subject, agent.id)
         if step.activity == "creation":
             yield _ENTRIES
         else:
-            yield from (other.label for other in agents.values() if other.origin.parent == subject)
+            yield _end_of(subject)
+            for other in agents.values():
+                if other.origin.parent == subject:
+                    yield from (other.label, _end_of(other.label))
+        while agent.origin.parent is not None:
+            yield _end_of(agent.origin.parent)
+            agent = agents[agent.origin.parent]
 
 
-def _names_of_unload(unload: Unload, agents: Mapping[Label, Agent]) -> Iterator[Hashable]:
+def _names_of_unload(unload: Unload, begins: Label | None, agents: Mapping[Label, Agent]) -> Iterator[Hashable]:
+    """Give what an unload looks at or changes.
+
+    :param begins: whose teardown it begins
+    """
     yield unload.owner, unload.incarnation
+    if begins is not None:
+        yield from (begins, _end_of(begins))
     if not unload.begun:
-        yield from (label for label, agent in agents.items() if made_through(agent, unload))
-    elif unload.to_start:
-        yield unload.to_start[0]
-    else:
-        yield from unload.awaited
+        yield from (_end_of(label) for label, agent in agents.items() if made_through(agent, unload))
+    elif begins is None:
+        yield from map(_end_of, unload.awaited)
+
+
+def _end_of(label: Label) -> Hashable:
+    """Name how far an agent has come to its end."""
+    return "end", label
