@@ -2,10 +2,15 @@
 
 The conversation runs inside of the backend, and is entered and left at each command. So the time between a reply and
 the next command is the kit's, all the rest is the backend's, and no sampling is needed to tell them apart.
+
+But for Python's garbage collector: it runs wherever the next object happens to be made, which is mostly in the kit, and
+what it finds and frees is the backend's worlds. The kit leaves it nothing, which a run with the null backend shows. So
+what it takes is counted as the backend's.
 """
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -34,6 +39,29 @@ worked = time.process_time
 """What this process has used of its processors. Shares are taken of this, so that neighbours move them little."""
 
 
+class _Collecting:
+    """What the garbage collector has taken of that since the first run."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._began = 0.0
+        gc.callbacks.append(self._note)
+
+    def _note(self, phase: str, _: dict[str, int]) -> None:
+        if phase == "start":
+            self._began = worked()
+        else:
+            self.seconds += worked() - self._began
+
+
+_collecting = _Collecting()
+
+
+def worked_uncollected() -> float:
+    """Give the same without what the garbage collector took."""
+    return worked() - _collecting.seconds
+
+
 @dataclass(slots=True)
 class Clock:
     """What a run cost."""
@@ -42,7 +70,9 @@ class Clock:
     cpu: float = 0.0
     """Of all threads: what is left of the difference when others use the machine too."""
     own: float = 0.0
-    """Of ``cpu``, spent in the conversation: generation, model and comparison; 0 if nobody asked."""
+    """Of ``cpu``, spent in the conversation: generation, model and comparison; 0 if nobody asked.
+
+    Without the garbage collector."""
     steps: int = 0
     bursts: int = 0
 
@@ -55,14 +85,14 @@ class Clock:
 def _clocked(conversation: Conversation[T], clock: Clock) -> Conversation[T]:
     reply: Reply | None = None
     while True:
-        began = worked()
+        began = worked_uncollected()
         try:
             command = conversation.send(reply)  # type: ignore[arg-type]
         except StopIteration as stop:
-            clock.own += worked() - began
+            clock.own += worked_uncollected() - began
             result: T = stop.value
             return result
-        clock.own += worked() - began
+        clock.own += worked_uncollected() - began
         reply = yield command
 
 
@@ -153,7 +183,7 @@ class Meter:
     def __init__(self) -> None:
         self.parts: dict[str, float] = dict.fromkeys(self.PARTS, 0.0)
         self._open: list[str] = []
-        self._since = worked()
+        self._since = worked_uncollected()
 
     @contextmanager
     def on(self) -> Iterator[Self]:
@@ -180,7 +210,7 @@ class Meter:
         return metered
 
     def _charge(self) -> None:
-        instant = worked()
+        instant = worked_uncollected()
         if self._open:
             self.parts[self._open[-1]] += instant - self._since
         self._since = instant
@@ -204,7 +234,7 @@ def _rehearsed(plan: Plan, manifest: Manifest) -> float:
     """Tell how long the model's canonical run of all traces of a plan takes."""
     traces = [plan.trace(number, manifest) for number in range(plan.cases)]
     scripts = [(new_world(trace.world, trace.reading, trace.profile), trace.bursts()) for trace in traces]
-    began = worked()
+    began = worked_uncollected()
     with garbage.seldom_looked_for():
         for world, bursts in scripts:
             rehearsing = Rehearsing(world)
@@ -212,4 +242,4 @@ def _rehearsed(plan: Plan, manifest: Manifest) -> float:
                 for item in burst:
                     rehearsing.add(item)
                 rehearsing.settle()
-    return worked() - began
+    return worked_uncollected() - began
