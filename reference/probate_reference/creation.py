@@ -17,8 +17,8 @@ from anyio import CancelScope
 from .agent import Handle
 from .calls import Call, Frame, returned
 from .events import AgentCreated, SessionCreated, SessionStart, StartSource
-from .kernel import is_failure
 from .refusals import IdExists
+from .reports import is_failure
 
 if TYPE_CHECKING:
     from .agent import Agent
@@ -102,7 +102,7 @@ def publish(lifecycle: Lifecycle) -> None:
     lifecycle.publishing = True
     try:
         _show(lifecycle)
-    except Exception as raised:
+    except BaseException as raised:
         _fail(lifecycle, raised, "publication")
     finally:
         lifecycle.publishing = False

@@ -52,7 +52,7 @@ async def drive(core: Core) -> None:
 
 def _install_turn(core: Core) -> Turn | None:
     """Install the holder, announce ``running``, and return the holder if there is a turn to run."""
-    turn = core.turn = Turn(Signal(core.kernel.report))
+    turn = core.turn = Turn(Signal(core.kernel.contain))
     core.set_status(Status.RUNNING)
     if core.disposed():
         core.turn = None
@@ -64,5 +64,5 @@ def _install_turn(core: Core) -> Turn | None:
     if not core.inbox.has_queued():
         core.become_idle()
         return None
-    core.turn = turn = Turn(Signal(core.kernel.report))
+    core.turn = turn = Turn(Signal(core.kernel.contain))
     return turn

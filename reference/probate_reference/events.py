@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from .calls import close_unawaited, leave_frames
 from .records import Record
+from .reports import is_failure
 from .signals import CancelCause
 
 if TYPE_CHECKING:
@@ -237,12 +238,12 @@ class EventBus:
         return listeners
 
     def _emit(self, event: Event) -> None:
-        """Tell an event; no failure escapes."""
+        """Tell an event; nothing that a listener raises escapes."""
         for listener in self._listeners(event.kind):
             try:
                 answer = listener(event)
-            except Exception as failure:
-                self._kernel.report(f"listener {event.kind}", failure)
+            except BaseException as raised:
+                self._kernel.contain(f"listener {event.kind}", raised)
             else:
                 if answer is not None and isawaitable(answer):
                     self._detach(event.kind, answer)
@@ -263,5 +264,7 @@ class EventBus:
         leave_frames()
         try:
             await answer
-        except Exception as failure:
-            self._kernel.report(f"listener {kind}", failure)
+        except BaseException as raised:
+            if not is_failure(raised):
+                raise
+            self._kernel.report(f"listener {kind}", raised)

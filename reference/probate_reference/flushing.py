@@ -17,7 +17,7 @@ from anyio import CancelScope, create_task_group
 
 from .calls import close_unawaited, enter_frame
 from .events import AgentError, ErrorSource, SessionFlush
-from .kernel import is_failure
+from .reports import is_failure
 from .seams import FlushRequest
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVarTuple, Unpack
 
-from anyio import current_effective_deadline, get_cancelled_exc_class
-
 from .events import EventBus
 from .registry import AgentRegistry
+from .reports import is_failure
 from .session import SessionStore
 from .toolbox import Toolbox
 
@@ -103,15 +102,16 @@ class Kernel:
         self.task_group.start_soon(function, *arguments)
         return True
 
+    def contain(self, place: str, raised: BaseException) -> None:
+        """Report what foreign code raised; what is no failure, such as a ``SystemExit``, is raised by the runtime.
 
-def is_failure(raised: BaseException) -> bool:
-    """Return whether what foreign code raised is its own failure, and not our cancellation.
+        It is not raised here and now, as whoever called the foreign code has something to end.
+        """
+        if is_failure(raised):
+            self.report(place, raised)
+        elif not self.spawn(_raise, raised):
+            raise raised
 
-    On asyncio, code that awaits a future which somebody else cancelled raises the same class as a
-    task that is cancelled. It is our cancellation only if a scope around us is cancelled.
-    """
-    if isinstance(raised, Exception):
-        return True
-    if not isinstance(raised, get_cancelled_exc_class()):
-        return False
-    return current_effective_deadline() != float("-inf")
+
+async def _raise(raised: BaseException) -> None:
+    raise raised

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
-from .kernel import is_failure
-from .reports import contained, log_report
+from .reports import contained, is_failure, log_report
 
 if TYPE_CHECKING:
     from .reports import Report

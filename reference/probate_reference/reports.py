@@ -11,7 +11,9 @@ import logging
 from collections.abc import Callable
 from typing import TypeAlias
 
-__all__ = ("Report", "contained", "log_report", "words")
+from anyio import current_effective_deadline, get_cancelled_exc_class
+
+__all__ = ("Report", "contained", "is_failure", "log_report", "words")
 
 Report: TypeAlias = Callable[[str, BaseException], object]
 """Called with the place of the failure (such as ``listener session/created`` or ``cleanup``) and the failure."""
@@ -47,3 +49,16 @@ def contained(report: Report) -> Report:
             log_report("report", second)
 
     return guarded
+
+
+def is_failure(raised: BaseException) -> bool:
+    """Return whether what foreign code raised is its own failure, and not our cancellation.
+
+    On asyncio, code that awaits a future which somebody else cancelled raises the same class as a
+    task that is cancelled. It is our cancellation only if a scope around us is cancelled.
+    """
+    if isinstance(raised, Exception):
+        return True
+    if not isinstance(raised, get_cancelled_exc_class()):
+        return False
+    return current_effective_deadline() != float("-inf")

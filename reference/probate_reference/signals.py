@@ -44,12 +44,12 @@ class AbortCause(StrEnum):
 class Signal:
     """The abort authority of one turn, as model and tools see it."""
 
-    __slots__ = ("_callbacks", "_cause", "_report")
+    __slots__ = ("_callbacks", "_cause", "_contain")
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, contain: Report) -> None:
         self._cause: AbortCause | None = None
         self._callbacks: dict[object, Callable[[AbortCause], object]] | None = None
-        self._report = report
+        self._contain = contain
 
     @property
     def aborted(self) -> bool:
@@ -112,8 +112,8 @@ class Signal:
     def _call(self, callback: Callable[[AbortCause], object], cause: AbortCause) -> None:
         try:
             callback(cause)
-        except Exception as failure:
-            self._report("signal", failure)
+        except BaseException as raised:
+            self._contain("signal", raised)
 
 
 class CreationSignal:

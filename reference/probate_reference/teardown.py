@@ -26,12 +26,15 @@ __all__ = ("unwind",)
 async def unwind(lifecycle: Lifecycle) -> None:
     """Do what is left of a teardown when the driver has ended or never began."""
     core = lifecycle.core
-    core.exit_driver()
-    await core.drain_flushes()
-    await _retire(lifecycle)
-    _detach(lifecycle)
-    await _end_scope(lifecycle)
-    lifecycle.finish()
+    try:
+        core.exit_driver()
+        await core.drain_flushes()
+        await _retire(lifecycle)
+        _detach(lifecycle)
+        await _end_scope(lifecycle)
+    finally:
+        # Whatever breaks here, whoever waits for the end must not wait for ever.
+        lifecycle.finish()
 
 
 async def _retire(lifecycle: Lifecycle) -> None:
@@ -60,7 +63,7 @@ async def _end_scope(lifecycle: Lifecycle) -> None:
     while (cleanup := lifecycle.scope._next_cleanup()) is not None:
         try:
             await cleanup()
-        except Exception as failure:
-            lifecycle.kernel.report("cleanup", failure)
+        except BaseException as raised:
+            lifecycle.kernel.contain("cleanup", raised)
     for child in children:
         await child.boundary._join()

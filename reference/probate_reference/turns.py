@@ -19,7 +19,6 @@ from anyio.lowlevel import checkpoint
 from .events import AgentError, ErrorSource
 from .flushing import close_flush
 from .injection import end_batch
-from .kernel import is_failure
 from .records import (
     AssistantMessage,
     StepEnd,
@@ -33,6 +32,7 @@ from .records import (
     TurnTrigger,
     UserMessage,
 )
+from .reports import is_failure, words
 from .seams import ModelRequest, Reply, StopReason, ToolContext
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ async def _run_tool(core: Core, turn: Turn, call: ToolCall, context: ToolContext
         if not is_failure(raised):
             raise
         outcome = ToolOutcome.ERROR
-        text = str(raised)
+        text = words(raised)
     if turn.stopped():
         return ToolResult(context.number, ToolOutcome.ABORTED, "aborted")
     return ToolResult(context.number, outcome, text)

@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING
 from anyio import CancelScope, create_task_group
 
 from probate_reference.calls import Call, leave_frames
-from probate_reference.kernel import is_failure
 from probate_reference.refusals import IdExists, NotFound
+from probate_reference.reports import is_failure
 
 from .entries import AgentEntry, check_entries
 

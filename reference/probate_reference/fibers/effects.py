@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from anyio import CancelScope
 
 from probate_reference.calls import Call, Frame, enter_fiber, leave_frames
-from probate_reference.kernel import is_failure
 from probate_reference.refusals import Inactive
+from probate_reference.reports import is_failure
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -170,8 +170,8 @@ class Effect:
             return None
         try:
             answer = self._disposers.pop()()
-        except Exception as failure:
-            self._fail(failure)
+        except BaseException as raised:
+            self._fail(raised)
             return None
         return answer if isawaitable(answer) else None
 
@@ -183,19 +183,17 @@ class Effect:
                 try:
                     if begun is not None:
                         await begun
-                except BaseException as failure:
-                    if not is_failure(failure):
-                        raise
-                    self._fail(failure)
+                except BaseException as raised:
+                    self._fail(raised)
                 if not self._disposers:
                     break
                 begun = self._call_last()
         frame.alive = False
         self._finish()
 
-    def _fail(self, failure: BaseException) -> None:
+    def _fail(self, raised: BaseException) -> None:
         self._disposers.clear()
-        self._fiber._kernel.report("disposer", failure)
+        self._fiber._kernel.contain("disposer", raised)
 
     def _finish(self) -> None:
         self._fiber._life.release(self)

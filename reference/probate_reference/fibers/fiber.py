@@ -30,9 +30,9 @@ from anyio import CancelScope
 from anyio.lowlevel import cancel_shielded_checkpoint
 
 from probate_reference.calls import Call, Frame, enter_fiber, leave_frames, raised, returned
-from probate_reference.kernel import is_failure
 from probate_reference.owners import Incarnation
 from probate_reference.refusals import Inactive, NotInjected, OwnerDisposed, ServiceExists
+from probate_reference.reports import is_failure
 
 from .effects import Effect
 from .services import Provision

@@ -112,8 +112,8 @@ class FiberTree:
         for observer in tuple(self._observers.values()):
             try:
                 observer(fiber, state)
-            except Exception as failure:
-                self._kernel.report("fiber observer", failure)
+            except BaseException as raised:
+                self._kernel.contain("fiber observer", raised)
         changed, self._changed = self._changed, None
         if changed is not None:
             changed.set()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from anyio import CancelScope
 
-from probate_reference.kernel import is_failure
+from probate_reference.reports import is_failure
 
 from .messages import ErrorCode, RpcError
 

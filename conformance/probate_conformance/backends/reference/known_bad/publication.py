@@ -7,10 +7,10 @@ from typing import Final
 from probate_conformance.backends.reference.known_bad.patching import Patches
 from probate_conformance.backends.reference.known_bad.variant import Family
 from probate_reference import creation, teardown
-from probate_reference.kernel import is_failure
 from probate_reference.lifecycle import Lifecycle
 from probate_reference.owners import Provider
 from probate_reference.refusals import IdExists, LifecycleDisposed, Refusal
+from probate_reference.reports import is_failure
 
 PUBLICATION: Final = Family()
 
