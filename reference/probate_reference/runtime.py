@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from anyio import create_task_group
+from anyio import create_task_group, get_cancelled_exc_class
 
 from .fibers import FiberTree
 from .kernel import Kernel
@@ -195,12 +195,17 @@ class Runtime:
         _ = self._provider._incarnation.unload()
         self._kernel.closing = True
         try:
-            if isinstance(exc_value, Exception):
-                # A task group would wrap what the block raised; the embedder wants it as it is.
-                task_group.cancel_scope.cancel()
+            if exc_value is None or _is_cancellation(exc_value):
+                return await task_group.__aexit__(exc_type, exc_value, traceback)
+            # A task group would wrap what the block raised; the embedder wants it as it is, unless there is more.
+            task_group.cancel_scope.cancel()
+            try:
                 await task_group.__aexit__(None, None, None)
+            except get_cancelled_exc_class():
                 return None
-            return await task_group.__aexit__(exc_type, exc_value, traceback)
+            except BaseExceptionGroup as group:
+                raise BaseExceptionGroup(group.message, (exc_value, *group.exceptions)) from None
+            return None
         finally:
             self._kernel.task_group = None
             await self._close_persistence(raising=exc_value is None)
@@ -214,3 +219,11 @@ class Runtime:
             if raising:
                 raise
             self._kernel.report("persistence", failure)
+
+
+def _is_cancellation(raised: BaseException) -> bool:
+    """Return whether a cancellation is in it, which has to reach the scope that it came from."""
+    cancelled = get_cancelled_exc_class()
+    if isinstance(raised, BaseExceptionGroup):
+        return raised.subgroup(cancelled) is not None
+    return isinstance(raised, cancelled)

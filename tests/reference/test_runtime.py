@@ -72,6 +72,53 @@ async def test_what_the_block_raises_is_not_wrapped(world: World) -> None:
     assert len(world.flush.requests) == 1
 
 
+@pytest.mark.parametrize(
+    "raised", [LookupError(), SystemExit(3), KeyboardInterrupt(), ExceptionGroup("", [ValueError()])]
+)
+async def test_whatever_the_block_raises_is_raised_as_it_is(world: World, raised: BaseException) -> None:
+    async def run() -> None:
+        async with world.runtime as runtime:
+            await runtime.owner("o").create("a")
+            raise raised
+
+    with pytest.raises(type(raised)) as seen:
+        await run()
+    assert seen.value is raised
+    assert world.lines[-1] == "session/disposed a"
+
+
+async def test_what_the_block_raises_is_not_lost_when_the_host_is_cancelled_meanwhile(world: World) -> None:
+    async def cleanup() -> None:
+        scope.cancel()
+        await anyio.lowlevel.checkpoint()
+
+    async def run() -> None:
+        async with world.runtime as runtime:
+            await runtime.owner("o").create("a", cleanups=(cleanup,))
+            raise LookupError
+
+    with pytest.raises(LookupError), anyio.CancelScope() as scope:
+        await run()
+
+
+async def test_what_the_block_raises_hides_nothing_that_broke_the_runtime(world: World) -> None:
+    class BreakError(BaseException):
+        pass
+
+    async def cleanup() -> None:
+        raise BreakError
+
+    async def run() -> None:
+        async with world.runtime as runtime:
+            await runtime.owner("o").create("a", cleanups=(cleanup,))
+            raise LookupError
+
+    with pytest.raises(BaseExceptionGroup) as seen:
+        await run()
+    assert seen.group_contains(BreakError)
+    assert seen.group_contains(LookupError)
+
+
 async def test_a_cancelled_host_leaves_closed_logs_and_runs_cleanups(world: World) -> None:
     async def cleanup() -> None:
         await anyio.lowlevel.checkpoint()
