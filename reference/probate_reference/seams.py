@@ -43,6 +43,11 @@ __all__ = (
 )
 
 
+def _check_type(what: str, value: object, wanted: type) -> None:
+    if not isinstance(value, wanted):
+        raise TypeError(f"{what} must be a {wanted.__name__}, not {type(value).__name__}")
+
+
 class StopReason(StrEnum):
     """Why a model stopped."""
 
@@ -61,6 +66,11 @@ class ToolCall:
     name: str
     arguments: str = ""
 
+    def __post_init__(self) -> None:
+        """Let nothing into a log that could not be read back."""
+        _check_type("the name of a ToolCall", self.name, str)
+        _check_type("the arguments of a ToolCall", self.arguments, str)
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -74,6 +84,12 @@ class Reply:
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     stop: StopReason = StopReason.END
+
+    def __post_init__(self) -> None:
+        """Let nothing into a log that could not be read back."""
+        _check_type("the text of a Reply", self.text, str)
+        for call in self.tool_calls:
+            _check_type("a tool call of a Reply", call, ToolCall)
 
 
 @dataclass(frozen=True, slots=True)

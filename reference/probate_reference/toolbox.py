@@ -87,12 +87,16 @@ class Toolbox:
         :return: what the tool returns
         :raises UnknownTool: if there is no such tool
         :raises InvalidArguments: if it cannot be called with these arguments; it was not called then
+        :raises TypeError: if the tool returns something else than a text
         :raises Exception: what the tool raises, as it is
         """
         tool = self.get(call.name)
         if tool is None:
             raise UnknownTool(f"no tool {call.name!r}")
-        return await tool.call(_arguments(tool, call.arguments), context)
+        text = await tool.call(_arguments(tool, call.arguments), context)
+        if not isinstance(text, str):
+            raise TypeError(f"tool {call.name!r} returned {type(text).__name__}, not a str")
+        return text
 
 
 def _arguments(tool: Tool, text: str) -> Mapping[str, object]:

@@ -108,3 +108,13 @@ async def test_arguments_that_do_not_fit_never_reach_the_tool(arguments: str, sa
     box.add(FunctionTool("echo", never, "Is never called.", SCHEMA))
     with pytest.raises(InvalidArguments, match=says):
         await box.call(ToolCall("echo", arguments), ToolContext())
+
+
+async def test_a_tool_that_returns_no_text_has_failed() -> None:
+    async def silent(arguments: Mapping[str, object], context: ToolContext) -> None:
+        pass
+
+    box = Toolbox()
+    box.add(FunctionTool("silent", silent))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="tool 'silent' returned NoneType, not a str"):
+        await box.call(ToolCall("silent"), ToolContext())

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
 import pytest
 
-from probate_reference import AgentQueued, Event, ModelRequest, Reply, Runtime, Signal, ToolContext
+from probate_reference import (
+    AgentError,
+    AgentQueued,
+    Event,
+    ModelRequest,
+    Reply,
+    Runtime,
+    Signal,
+    ToolCall,
+    ToolContext,
+)
 from tests.reference.kit import CREATED, MAX_TOKENS, World, tools, turn
 
 pytestmark = pytest.mark.anyio
@@ -115,6 +126,43 @@ async def test_a_model_that_returns_no_reply_has_failed(world: World) -> None:
         agent.send("A")
         await agent.idle()
         assert "agent/error a 1 model" in world.lines
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: Reply(cast("str", None)), "the text of a Reply must be a str, not NoneType"),
+        (lambda: Reply("", cast("tuple[ToolCall]", ({},))), "a tool call of a Reply must be a ToolCall, not dict"),
+        (lambda: ToolCall(cast("str", None)), "the name of a ToolCall must be a str, not NoneType"),
+        (lambda: ToolCall("tool", cast("str", {})), "the arguments of a ToolCall must be a str, not dict"),
+    ],
+)
+async def test_a_reply_that_no_log_could_keep_is_a_failure_of_the_model(make: Callable[[], Reply], says: str) -> None:
+    async def model(request: ModelRequest, signal: Signal) -> Reply:
+        return make()
+
+    errors: list[str] = []
+    async with Runtime(model) as runtime:
+        runtime.events.on(lambda event: errors.append(str(cast("AgentError", event).error)), "agent/error")
+        agent = (await runtime.owner("o").create("a")).agent
+        agent.send("A")
+        await agent.idle()
+        assert [record.kind for record in agent.session][-2:] == ["step/end", "turn/end"]
+    assert errors == [says]
+
+
+async def test_a_tool_whose_failure_cannot_say_what_it_is_ends_nothing(world: World) -> None:
+    class DumbError(Exception):
+        def __str__(self) -> str:
+            raise NotImplementedError
+
+    world.model.plan.append(tools(1))
+    world.tool.plan.append(DumbError())
+    async with world.runtime as runtime:
+        agent = (await runtime.owner("o").create("a")).agent
+        agent.send("A")
+        await agent.idle()
+        assert "a: tool/result 1 error DumbError" in world.lines
 
 
 async def test_steering_during_a_tool_joins_the_turn(world: World) -> None:
