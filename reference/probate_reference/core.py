@@ -154,6 +154,7 @@ class Core:
 
     def cancel(self, cause: CancelCause) -> None:
         """Stop what runs and forget what waits; nothing at all if there is neither."""
+        self.kernel.require_own_thread()
         turn = self.turn
         pre_run = turn is None and self.inbox.pending()
         if pre_run:
@@ -167,6 +168,7 @@ class Core:
             turn.signal._fire(AbortCause(cause.value))
 
     def _accept(self, text: str) -> None:
+        self.kernel.require_own_thread()
         if self.status is Status.DISPOSED:
             raise Disposed(f"agent {self.session.id!r} is disposed")
         check_text(text)
@@ -197,6 +199,7 @@ class Core:
 
     def idle(self) -> Call[None]:
         """Register a waiter, unless there is nothing to wait for."""
+        self.kernel.require_own_thread()
         if self.driver_exited or (self.status is Status.IDLE and not self.inbox.has_queued()):
             return returned(None)
         waiter = Idle(self.lifecycle)

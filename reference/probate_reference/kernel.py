@@ -7,6 +7,7 @@ which the runtime makes and the embedder never sees.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, TypeVarTuple, Unpack
 
 from .events import EventBus
@@ -42,6 +43,7 @@ class Kernel:
         "report",
         "sessions",
         "task_group",
+        "thread",
         "tools",
     )
 
@@ -64,6 +66,7 @@ class Kernel:
         self.lifecycles = 0
         self.closing = False
         self.task_group: TaskGroup | None = None
+        self.thread = 0
 
     def start(self, task_group: TaskGroup) -> None:
         """Take the task group in which everything runs.
@@ -73,6 +76,7 @@ class Kernel:
         if self.task_group is not None or self.closing:
             raise RuntimeError("a runtime can be started only once")
         self.task_group = task_group
+        self.thread = get_ident()
 
     def require_running(self) -> TaskGroup:
         """Return the task group of a runtime that runs and is not being left.
@@ -82,6 +86,14 @@ class Kernel:
         if self.task_group is None or self.closing:
             raise RuntimeError("the runtime is not running")
         return self.task_group
+
+    def require_own_thread(self) -> None:
+        """Check that we are in the thread in which the runtime runs, for nothing here is locked.
+
+        :raises RuntimeError: if we are not
+        """
+        if self.thread != get_ident() and self.task_group is not None:
+            raise RuntimeError("the runtime runs in another thread: call this there, with anyio.from_thread.run_sync")
 
     def require_started(self) -> None:
         """Check that the runtime was started, though it may have ended.

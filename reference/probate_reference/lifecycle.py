@@ -167,6 +167,7 @@ class Lifecycle:
 
     def abort(self) -> None:
         """Call the creation off, because its signal says so."""
+        self.kernel.require_own_thread()
         self.deactivate(Aborted(f"creation of {self.scope.id!r} was aborted"))
 
     def deactivate(self, cause: BaseException) -> None:
@@ -203,6 +204,7 @@ class Lifecycle:
 
         :param cause: what a pending creation fails with
         """
+        self.kernel.require_own_thread()
         self.deactivate(cause or LifecycleDisposed(f"agent {self.scope.id!r} was disposed"))
         if not self.publishing:
             self.core.stop()

@@ -117,6 +117,7 @@ class Incarnation:
 
     def unload(self) -> Unload:
         """Begin to end everything; every call joins the first."""
+        self._kernel.require_own_thread()
         if self.unloading is None:
             self.unloading = self.refuse()
             self.call_off()
@@ -193,6 +194,7 @@ class Provider:
         """Begin a creation for an owner, or refuse it."""
         kernel = self._kernel
         kernel.require_started()
+        kernel.require_own_thread()
         if resumes and kernel.persistence is None:
             return refused(NoPersistence("the runtime keeps no logs to resume from: give it a home"))
         if not owner.active:

@@ -6,6 +6,8 @@ any more. Leaving it normally unloads the plug-in tree, every owner and the prov
 long as the work in flight takes. Leaving it with an exception, or being cancelled from outside,
 cancels the work in flight; the logs are still closed and flushed and the cleanups still run, shielded.
 
+A runtime lives in one thread, that of its event loop. From another one it is reached with ``anyio.from_thread``.
+
 A runtime with a home keeps its logs there. It holds the home from the begin of the block to its end, and the very last
 thing it does is to write what could not be written before.
 """

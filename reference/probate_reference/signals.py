@@ -132,11 +132,9 @@ class CreationSignal:
 
     def abort(self) -> None:
         """Call off every pending creation that was given this signal; agents that exist already are not touched."""
-        self._aborted = True
-        callbacks = tuple(self._callbacks.values())
-        self._callbacks.clear()
-        for callback in callbacks:
+        for callback in tuple(self._callbacks.values()):
             callback()
+        self._aborted = True
 
     def _subscribe(self, key: object, callback: Callable[[], None]) -> None:
         self._callbacks[key] = callback

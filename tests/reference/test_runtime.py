@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 
 import anyio
 import pytest
 
 from probate_reference import (
+    CreationSignal,
     ModelRequest,
     OwnerInactive,
     ProviderInactive,
@@ -15,7 +18,7 @@ from probate_reference import (
     Runtime,
     Signal,
 )
-from tests.reference.kit import Gate, World, tools
+from tests.reference.kit import CREATED, Gate, World, tools
 
 pytestmark = pytest.mark.anyio
 
@@ -195,3 +198,53 @@ async def test_two_runtimes_know_nothing_of_each_other() -> None:
         await first.runtime.provider.unload()
         assert "a" in second.runtime.agents
         assert second.runtime.statistics().owners == 1
+
+
+@pytest.mark.parametrize("verb", ["create", "child", "send", "steer", "inject", "cancel", "idle"])
+async def test_another_thread_is_told_where_the_runtime_runs(world: World, verb: str) -> None:
+    async with world.runtime as runtime:
+        owner = runtime.owner("o")
+        agent = (await owner.create("a")).agent
+        calls: dict[str, Callable[[], object]] = {
+            "create": partial(owner.create, "b"),
+            "child": partial(agent.create, "b"),
+            "send": partial(agent.send, "A"),
+            "steer": partial(agent.steer, "A"),
+            "inject": partial(agent.inject, "A"),
+            "cancel": agent.cancel,
+            "idle": agent.idle,
+        }
+        await told(calls[verb])
+        assert runtime.statistics().lifecycles == 1
+        assert world.lines == CREATED
+
+
+@pytest.mark.parametrize("verb", ["dispose", "withdraw", "abort", "owner", "provider"])
+async def test_another_thread_ends_nothing(world: World, verb: str) -> None:
+    async with world.runtime as runtime:
+        owner = runtime.owner("o")
+        signal = CreationSignal()
+        handle = await owner.create("a")
+        gate = Gate(None)
+        gate.hold()
+        creation = owner.create("b", setup=gate.pass_through, signal=signal)
+        await gate.arrival()
+        calls: dict[str, Callable[[], object]] = {
+            "dispose": handle.dispose,
+            "withdraw": creation.withdraw,
+            "abort": signal.abort,
+            "owner": owner.unload,
+            "provider": runtime.provider.unload,
+        }
+        await told(calls[verb])
+        assert owner.active
+        assert runtime.provider.active
+        assert not signal.aborted
+        assert creation.agent is not None
+        assert not creation.agent._core.lifecycle.ending
+        assert world.lines == CREATED
+
+
+async def told(call: Callable[[], object]) -> None:
+    with pytest.raises(RuntimeError, match=r"another thread: .* anyio\.from_thread"):
+        await anyio.to_thread.run_sync(call)
