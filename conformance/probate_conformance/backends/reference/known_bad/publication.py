@@ -19,7 +19,7 @@ PUBLICATION: Final = Family()
     "called-off-setup-is-published",
     "M39",
     "CREATE-14",
-    "A creation whose signal fires during its setup is announced all the same.",
+    "A creation that was called off during its setup, by whoever it was, is announced all the same.",
     needs="gate",
 )
 def _(patches: Patches) -> None:
@@ -27,7 +27,8 @@ def _(patches: Patches) -> None:
     patches.edit(
         Lifecycle,
         "run",
-        ("if self.wanted():", "if self.wanted() or (self.setup and isinstance(self.failure, Aborted)):"),
+        ("if self.wanted():", "if self.wanted() or (self.setup and isinstance(self.failure, _Refusal)):"),
+        _Refusal=Refusal,
     )
 
 

@@ -196,7 +196,7 @@ def _(patches: Patches) -> None:
 
 @TEARDOWN.variant(
     "unload-forgets-teardowns-of-others",
-    "M63",
+    "D5",
     "OWNER-03",
     "An owner's unload does not wait for the agents whose end somebody else had begun.",
     needs="gate",
@@ -215,6 +215,34 @@ def _(patches: Patches) -> None:
             """,
         ),
     )
+
+
+@TEARDOWN.variant(
+    "owner-disposes-what-is-gone",
+    "M63",
+    "DISPOSE-06",
+    "An agent that its handle has ended in a turn still belongs to its owner, whose unload announces its end again.",
+    needs="gate",
+)
+def _(patches: Patches) -> None:
+    # The owner is told by the shorter of two ways out. What always happened would fail most traces.
+    kept: dict[Incarnation, list[Lifecycle]] = {}
+    dispose, end_members = Handle.dispose, Incarnation._end_members
+
+    def disposing(handle: Handle) -> Call[None]:
+        lifecycle = handle.agent._core.lifecycle
+        owner = lifecycle.owner
+        if owner is not None and owner.unloading is None and handle.agent.statistics().turn and lifecycle.active:
+            kept.setdefault(owner, []).append(lifecycle)
+        return dispose(handle)
+
+    async def ending(incarnation: Incarnation) -> None:
+        await end_members(incarnation)
+        for lifecycle in reversed(kept.pop(incarnation, ())):
+            lifecycle.kernel.events._emit(AgentDisposed(lifecycle.core.agent))
+
+    patches.replace(Handle, "dispose", disposing)
+    patches.replace(Incarnation, "_end_members", ending)
 
 
 @TEARDOWN.variant(
