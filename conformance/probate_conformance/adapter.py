@@ -36,7 +36,7 @@ from dataclasses import replace
 from inspect import isawaitable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Final, Self, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -72,10 +72,14 @@ from probate_model.alphabet.ops import (
     CreationSignal,
     Dispose,
     Inject,
+    LoadOwner,
+    LoadProvider,
     Look,
     Op,
     Send,
     Steer,
+    UnloadOwner,
+    UnloadProvider,
     Withdraw,
 )
 from probate_model.alphabet.refusals import is_code
@@ -84,6 +88,13 @@ from probate_model.run import matches
 __all__ = ["AsyncioBackend", "Gates", "Void", "World"]
 
 T = TypeVar("T")
+
+
+_SAYS_NOTHING: Final = (
+    Abort, Withdraw, Send, Steer, Inject, Cancel, AwaitIdle, Dispose, UnloadOwner, LoadOwner, UnloadProvider,
+    LoadProvider,
+)  # fmt: skip
+"""The ops that return nothing, whatever the runtime's own call returns."""
 
 
 class Void(Exception):
@@ -203,7 +214,7 @@ class World:
             self._raised(op, error)
             return
         if not isawaitable(value):
-            self._settled(op, Returned(value))
+            self._settled(op, _returned(op, value))
             return
         call = start_now(_wait_for(value))
         self._calls.add(call)  # the loop itself does not keep tasks
@@ -218,7 +229,7 @@ class World:
         elif error is not None:
             self._raised(op, error)
         else:
-            self._settled(op, Returned(call.result()))
+            self._settled(op, _returned(op, call.result()))
 
     def _raised(self, op: Op, error: BaseException) -> None:
         code = error.code if isinstance(error, Thrown) else self.code_of(error)
@@ -316,6 +327,10 @@ class World:
                 return replace(op, creation=creation.label)
             case _:
                 return op
+
+
+def _returned(op: Op, value: Any) -> Returned:
+    return Returned() if isinstance(op, _SAYS_NOTHING) else Returned(value)
 
 
 async def _wait_for(call: Awaitable[T]) -> T:

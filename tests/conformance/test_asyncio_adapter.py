@@ -276,6 +276,19 @@ def test_a_call_begins_where_it_stands_and_settles_later() -> None:
     ]
 
 
+def test_what_a_runtime_returns_where_nothing_is_to_be_said_is_dropped() -> None:
+    class Talkative(Noting):
+        async def dispose(self, op: Dispose) -> bool:  # type: ignore[override]
+            return True
+
+        def send(self, op: Send) -> int:
+            return 1
+
+    answer = conversed(Talkative, create("c"), send("s", "c", "hello"), dispose("d", "c"))
+    assert isinstance(answer, Quiet)
+    assert [told(event) for event in answer.events][1:] == ["s returned", "d returned", "c returned x#1"]
+
+
 def test_a_refusal_without_waiting_settles_in_a_step_of_its_own() -> None:
     class Refusing(Noting):
         async def create(self, op: Create) -> AgentRef:
