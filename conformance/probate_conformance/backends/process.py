@@ -181,8 +181,11 @@ class ProcessBackend:
         try:
             reply = FROM_BACKEND.validate_json(line)
         except ValidationError as error:
+            is_json = error.errors(include_url=False)[0]["type"] != "json_invalid"
             raise BackendBroke(
-                f"answered {what} with {show(line)}: {said_of(error)}", where=self._name, mend=ONE_LINE
+                f"answered {what} with {show(line)}: {said_of(error)}",
+                where=self._name,
+                mend="`probate schema wire` prints what each message looks like" if is_json else ONE_LINE,
             ) from error
         if isinstance(reply, Broke):
             raise BackendBroke(f"can't go on after {what}: {reply.reason}", where=self._name)

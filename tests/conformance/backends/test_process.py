@@ -304,12 +304,18 @@ behave("in time")
 
 # What a child says when it is greeted, and what is said of it.
 LIES = {
-    "garbage": ('hear(); print("lorem", flush=True)', "answered `hello` with 'lorem'"),
+    "garbage": (
+        'hear(); print("lorem", flush=True)',
+        "answered `hello` with 'lorem': is no JSON: expected value at line 1 column 1\n  answer each message with one",
+    ),
     "newer protocol": (
         "hear(); say(message='hello', protocol=2, manifest={'name': 'new', 'colour': 'red'})",
         "speaks version 2 of the protocol, and this is version 1",
     ),
-    "no version": ("hear(); say(message='hello', manifest={'name': 'n'})", "hello.manifest.version: is missing"),
+    "no version": (
+        "hear(); say(message='hello', manifest={'name': 'n'})",
+        "hello.manifest.version: is missing\n  `probate schema wire` prints what",
+    ),
     "unknown edition": ("greet(edition='1999-12')", "unknown edition '1999-12'; known are 2026-06"),
     "unknown event": ("greet(unclaimed={'events': ['agent/exploded']})", "unknown event 'agent/exploded'"),
     "unknown profile": ("greet(profiles=['cores'])", "unknown profile 'cores'"),
