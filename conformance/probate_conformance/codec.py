@@ -7,11 +7,11 @@ coerced, and an unknown field is an error; the model itself knows nothing of it.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from types import ModuleType
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails
 
 from probate_conformance.errors import unknown_name
 from probate_model.alphabet import bridge, events, fibers, gates, items, ops, subagents, tasks
@@ -44,7 +44,7 @@ def first_error(error: ValidationError) -> tuple[str, str]:
     """Give where the first fault of a validation is, and what it is, in words that fit one line."""
     fault = error.errors(include_url=False)[0]
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in fault["loc"]).lstrip(".")
-    return place, _said(fault)
+    return place, _said({**fault})
 
 
 def said_of(error: ValidationError) -> str:
@@ -53,7 +53,7 @@ def said_of(error: ValidationError) -> str:
     return f"{place}: {fault}" if place else fault
 
 
-def _said(fault: ErrorDetails) -> str:
+def _said(fault: Mapping[str, Any]) -> str:
     """Say a fault in our own words: pydantic speaks of its types, and not of what to do."""
     context = fault.get("ctx", {})
     match fault["type"]:
@@ -74,4 +74,4 @@ def _said(fault: ErrorDetails) -> str:
         case "json_invalid":
             return f"is no JSON: {context['error']}"
         case _:
-            return re.sub(r"^(\w+) should (be|have|match)", r"must \2", fault["msg"])
+            return re.sub(r"^(\w+) should (be|have|match)", r"must \2", str(fault["msg"]))
