@@ -118,7 +118,8 @@ def rates(*, quick: bool) -> Section:
 def _shares(section: Section, backends: dict[str, Backend], cases: int) -> dict[str, float]:
     """Tell where the time goes, in runs of their own; gives the share of model and comparison with each backend.
 
-    What the parts are is told by runs with a meter in them. It costs a little, so the share is that of runs without.
+    What the parts are is told by runs with a meter in them. It costs a little, so the share of the kit is that of runs
+    without, and how much of that is model and comparison is that of runs with it: two shares, each within one run.
     """
     shares: dict[str, float] = {}
     rows = []
@@ -126,7 +127,7 @@ def _shares(section: Section, backends: dict[str, Backend], cases: int) -> dict[
         clock, parts = min((metered(backend, 0, cases) for _ in range(3)), key=lambda one: one[0].cpu)
         plain = min((run(backend, 0, cases, split=True) for _ in range(3)), key=lambda one: one.cpu)
         section.figures[f"parts, {name}"] = {"cpu": clock.cpu, "own": plain.own, "steps": clock.steps, **parts}
-        shares[name] = 100 * (plain.own - parts["generation"]) / plain.cpu
+        shares[name] = 100 * plain.own / plain.cpu * (1 - parts["generation"] / clock.own)
         for part, seconds in {**parts, "the backend": clock.cpu - clock.own}.items():
             rows.append((f"{name}: {part}", f"{1e6 * seconds / clock.steps:.0f}", f"{100 * seconds / clock.cpu:.0f} %"))
     section.table(("where the CPU time goes", "us per step", "share"), rows)
