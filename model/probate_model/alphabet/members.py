@@ -8,7 +8,6 @@ it was, and its hash is that of the number or the word that it is.
 
 from __future__ import annotations
 
-import sys
 from enum import EnumType, IntEnum, StrEnum
 from typing import Final, TypeVar
 
@@ -29,6 +28,6 @@ def plain(enumeration: type[E]) -> type[E]:
     type.__setattr__(enumeration, "__hash__", value.__hash__)
     for name, member in enumeration.__members__.items():
         type.__setattr__(enumeration, name, member)
-    if sys.version_info < (3, 12):
+    if "__getattr__" in vars(EnumType):
         type.__setattr__(enumeration, "__class__", _UNHOOKED)
     return enumeration
