@@ -126,7 +126,17 @@ _ACTIONS: Final = (
 """What a listener does, and how likely that is."""
 _ACTIONS_AT_THE_END: Final = tuple((8 if name == "create" else weight, name) for weight, name in _ACTIONS)
 """The same where an entry goes: mostly somebody tries to take its place."""
-_RECORDS: Final = ("turn/start", "user/message", "step/start", "assistant/message", "tool/call", "step/end", "turn/end")
+_RECORDS: Final = (
+    "turn/start",
+    "user/message",
+    "context/message",
+    "step/start",
+    "assistant/message",
+    "tool/call",
+    "tool/result",
+    "step/end",
+    "turn/end",
+)
 _INBOX_RECORDS: Final = ("inbox/inserted", "inbox/claimed", "inbox/discarded")
 
 
