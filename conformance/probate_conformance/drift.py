@@ -35,6 +35,9 @@ from probate_model.worlds import Divergence, Reason, TooManyWorlds, View, Worlds
 TRIES: Final = 3
 """How often an explanation is looked for where a divergence of one kind was not explained."""
 
+NARROW: Final = 256
+"""The most worlds that are kept while an explanation is looked for. Dozens of flips are tried for one divergence."""
+
 
 class Reading(NamedTuple):
     """How a run reads the contract at some point: the edition that it began with, and what it has learnt since."""
@@ -105,7 +108,7 @@ def _kind(event: Event | Snapshot | None) -> str:
 
 def _reach(trace: Trace, edition: Edition, view: View, exchanges: Sequence[Exchange]) -> tuple[int, int, int]:
     """Tell how far the model accepts what was observed: the burst, the event in it, and how far it comes to rest."""
-    worlds = Worlds.of(new_world(trace.world, edition, trace.profile), view)
+    worlds = Worlds.of(new_world(trace.world, edition, trace.profile), view, bound=NARROW)
     number = 0
     try:
         for exchange in exchanges:

@@ -47,14 +47,14 @@ from probate_model.telltales import GONE, failed_turn, jumps_queue, refused
 from probate_model.world import Stage, World
 
 BOUND: Final = 4096
-"""The most worlds that one observed event may lead to."""
+"""The most worlds that one observed event may lead to, if nothing else is said."""
 
 
 class TooManyWorlds(Exception):
     """Raised when one event leaves more worlds possible than the bound allows."""
 
-    def __init__(self, worlds: int) -> None:
-        super().__init__(f"one event leaves {worlds} worlds possible, and the bound is {BOUND}")
+    def __init__(self, worlds: int, bound: int) -> None:
+        super().__init__(f"one event leaves {worlds} worlds possible, and the bound is {bound}")
         self.worlds = worlds
 
 
@@ -109,7 +109,7 @@ EVERYTHING: Final = View()
 class Worlds:
     """The worlds that a backend may be in. A value: every method gives a new one."""
 
-    __slots__ = ("branches", "reduced", "silences", "view")
+    __slots__ = ("bound", "branches", "reduced", "silences", "view")
 
     def __init__(
         self,
@@ -118,19 +118,25 @@ class Worlds:
         silences: tuple[Silence, ...] = (),
         *,
         reduced: bool = True,
+        bound: int = BOUND,
     ) -> None:
         kept = tuple(branches)
         self.branches = kept if len(kept) < 2 else tuple(dict.fromkeys(kept))
         self.view = view
         self.silences = silences
         self.reduced = reduced
-        if len(self.branches) > BOUND:
-            raise TooManyWorlds(len(self.branches))
+        self.bound = bound
+        if len(self.branches) > bound:
+            raise TooManyWorlds(len(self.branches), bound)
 
     @classmethod
-    def of(cls, world: World, view: View = EVERYTHING, *, reduced: bool = True) -> Worlds:
-        """Give the set that holds one world; without ``reduced`` every silent step is searched."""
-        return cls([Branch(world)], view, reduced=reduced)
+    def of(cls, world: World, view: View = EVERYTHING, *, reduced: bool = True, bound: int = BOUND) -> Worlds:
+        """Give the set that holds one world.
+
+        :param reduced: without it every silent step is searched
+        :param bound: the most worlds that one observed event may lead to
+        """
+        return cls([Branch(world)], view, reduced=reduced, bound=bound)
 
     @property
     def first(self) -> World:
@@ -148,7 +154,7 @@ class Worlds:
                 rest += self.show(outcome.expected)
                 silences += outcome.silences
             branches.append(Branch(self._hurry(world, silences), rest))
-        return Worlds(branches, self.view, tuple(silences), reduced=self.reduced)
+        return Worlds(branches, self.view, tuple(silences), reduced=self.reduced, bound=self.bound)
 
     def observe(self, event: Event) -> tuple[Worlds, Expected] | Divergence:
         """Advance by one observed event.
@@ -176,12 +182,12 @@ class Worlds:
             if shown is not None and rest[0].event == shown:
                 after.setdefault(Branch(world, rest[1:]), rest[0])
                 silences += (silence for silence in silent if silence.lasting)
-                if len(after) > BOUND:
-                    raise TooManyWorlds(len(after))
+                if len(after) > self.bound:
+                    raise TooManyWorlds(len(after), self.bound)
         if not after:
             return None
         kept = tuple(dict.fromkeys(silences))
-        return Worlds(after, self.view, kept, reduced=self.reduced), next(iter(after.values()))
+        return Worlds(after, self.view, kept, reduced=self.reduced, bound=self.bound), next(iter(after.values()))
 
     def rest(self, seen: Snapshot | None = None) -> Worlds | Divergence:
         """Advance to rest: keep the worlds in which nothing is owed and whose registries are as seen.
@@ -199,7 +205,7 @@ class Worlds:
                 allowed = tuple(dict.fromkeys(self._look(world) for world in quiet))
                 return Divergence(AT_REST, Reason.SNAPSHOT, seen, allowed)
             quiet = dict.fromkeys(agreeing)
-        return Worlds([Branch(bind(world)) for world in quiet], self.view, reduced=self.reduced)
+        return Worlds([Branch(bind(world)) for world in quiet], self.view, reduced=self.reduced, bound=self.bound)
 
     def owed(self) -> str | None:
         """Give the clause of what is still owed; none if nothing is."""
@@ -234,8 +240,8 @@ class Worlds:
                 if world in seen:
                     continue
                 seen.add(world)
-                if len(seen) > BOUND:
-                    raise TooManyWorlds(len(seen))
+                if len(seen) > self.bound:
+                    raise TooManyWorlds(len(seen), self.bound)
                 loud = []
                 for step in enabled(world):
                     outcome = fire(world, step)

@@ -7,6 +7,7 @@ import pytest
 from probate_conformance.backends.base import Backend
 from probate_conformance.backends.model import ModelBackend
 from probate_conformance.backends.reference import known_bad
+from probate_conformance.backends.reference.backend import ReferenceBackend
 from probate_conformance.checking import check
 from probate_conformance.drift import TRIES, Reading
 from probate_conformance.lockstep import Examined, Verdict, examine
@@ -68,6 +69,16 @@ def test_another_edition_comes_out_as_the_list_of_its_choices(follows: str, aske
     assert ended(run) == {}
     assert run.troubles == []
     assert all(drifted.drift.divergence.clause in CLAUSES for drifted in run.drifts)
+
+
+def test_the_reference_under_the_other_edition_comes_out_as_a_list_of_choices_too() -> None:
+    run = checked(ReferenceBackend("asyncio"), cases=60, edition="2026-08", seed=0)
+    # No trace of these comes to the two that are left.
+    assert sorted(found(run)) == sorted(set(CORE) - {"idle_cancel", "id_free"})
+    # It refuses a cancel by a hook, of which it knows nothing; no choice explains a burst that has one.
+    assert "CANCEL-09" in ended(run)
+    assert set(ended(run)) - {"CANCEL-09"} <= {drifted.drift.divergence.clause for drifted in run.drifts}
+    assert run.troubles == []
 
 
 def report(backend: Backend, plan: Plan) -> Report:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 
@@ -14,12 +15,11 @@ from probate_conformance.manifest import Manifest, Unclaimed
 from probate_conformance.trace import Trace
 from probate_conformance.view import view_of
 from probate_conformance.wire import Burst, Close, Closed, Command, Open, Opened, Quiet, Reply
-from probate_model import worlds
 from probate_model.alphabet.events import Event, Raised, Settled, Snapshot
 from probate_model.alphabet.names import Code
 from probate_model.rehearsal import rehearse
 from probate_model.world import new_world
-from probate_model.worlds import EVERYTHING, Reason, View
+from probate_model.worlds import EVERYTHING, Reason, View, Worlds
 from tests.model.helpers import burst, event, items, line
 
 TRACE = Trace(
@@ -280,7 +280,7 @@ def test_a_burst_that_is_answered_by_something_else_is_broken(reply: Reply) -> N
 
 
 def test_more_worlds_than_the_bound_allows_are_inconclusive_with_the_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worlds, "BOUND", 2)
+    monkeypatch.setattr(Worlds, "of", partial(Worlds.of, bound=2))
     backend = Liar(showing(lambda events: [*events, events[-1]]))
     agents = range(4)
     made = "\n".join(f"create c{n} a{n}\nhold model c{n}" for n in agents)

@@ -41,7 +41,7 @@ from probate_model.alphabet.gates import (
     tool_count,
 )
 from probate_model.alphabet.items import BurstItem, Hold, Open, Plan, React, Reject, Release, Throw, WorldSpec
-from probate_model.alphabet.names import BAD_TEXT, THIS, AgentId, AgentRef, Label, OwnerName, Tag, agent_ref
+from probate_model.alphabet.names import BAD_TEXT, THIS, AgentId, AgentRef, Code, Label, OwnerName, Tag, agent_ref
 from probate_model.alphabet.ops import (
     Abort,
     AwaitIdle,
@@ -372,13 +372,23 @@ class Subject:
                 case Inject():
                     agent.inject(_text(op.text))
                 case Cancel():
-                    agent.cancel(reference.CancelCause(op.cause.value))
+                    self._cancel(op, agent)
+                    return
                 case AwaitIdle():
                     self._follow(op.label, agent.idle())
                     return
         except reference.Refusal as refusal:
             self._settled(op.label, Raised(code_of(refusal)))
         else:
+            self._settled(op.label)
+
+    def _cancel(self, op: Cancel, agent: reference.Agent) -> None:
+        try:
+            cause = reference.CancelCause(op.cause.value)
+        except ValueError:  # another edition has causes of its own
+            self._settled(op.label, Raised(Code("unspecified")))
+        else:
+            agent.cancel(cause)
             self._settled(op.label)
 
     def _owner(self, name: OwnerName) -> reference.Owner | reference.Fiber:
