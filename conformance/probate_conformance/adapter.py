@@ -82,7 +82,8 @@ from probate_model.alphabet.ops import (
     UnloadProvider,
     Withdraw,
 )
-from probate_model.alphabet.refusals import is_code
+from probate_model.alphabet.refusals import Refusal, is_code
+from probate_model.alphabet.refusals import code as code_for
 from probate_model.run import matches
 
 __all__ = ["AsyncioBackend", "Gates", "Void", "World"]
@@ -225,7 +226,7 @@ class World:
         self._calls.discard(call)
         error = asyncio.CancelledError() if call.cancelled() else call.exception()
         if isinstance(error, asyncio.CancelledError):  # of the runtime, which let it get out
-            self._settled(op, Raised(Code("unspecified")))
+            self._settled(op, Raised(code_for(Refusal.UNSPECIFIED)))
         elif error is not None:
             self._raised(op, error)
         else:

@@ -41,7 +41,7 @@ from probate_model.alphabet.gates import (
     tool_count,
 )
 from probate_model.alphabet.items import BurstItem, Hold, Open, Plan, React, Reject, Release, Throw, WorldSpec
-from probate_model.alphabet.names import BAD_TEXT, THIS, AgentId, AgentRef, Code, Label, OwnerName, Tag, agent_ref
+from probate_model.alphabet.names import BAD_TEXT, THIS, AgentId, AgentRef, Label, OwnerName, Tag, agent_ref
 from probate_model.alphabet.ops import (
     Abort,
     AwaitIdle,
@@ -64,6 +64,7 @@ from probate_model.alphabet.ops import (
     UnloadProvider,
     Withdraw,
 )
+from probate_model.alphabet.refusals import Refusal, code
 from probate_model.run import matches
 from probate_reference.calls import close_unawaited
 
@@ -386,7 +387,7 @@ class Subject:
         try:
             cause = reference.CancelCause(op.cause.value)
         except ValueError:  # another edition has causes of its own
-            self._settled(op.label, Raised(Code("unspecified")))
+            self._settled(op.label, Raised(code(Refusal.UNSPECIFIED)))
         else:
             agent.cancel(cause)
             self._settled(op.label)
